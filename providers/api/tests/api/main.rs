@@ -6,6 +6,8 @@ mod cidr;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod fields;
+#[cfg(test)]
 mod fixtures;
 #[cfg(test)]
 mod images;

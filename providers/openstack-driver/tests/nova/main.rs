@@ -2,9 +2,11 @@
 
 #![cfg(test)]
 
+mod aggregates;
+mod answers;
+#[path = "../server/mod.rs"]
 mod server;
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -16,144 +18,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
+use answers::answer;
 use server::{HOST, access, call, observe, server};
 
 type Test = Result<(), Box<dyn Error>>;
-
-/// Answers a request; 409 to the deletion of the service `busy`, and as Nova refuses changes of the aggregates 7 and 10.
-fn answer(request: &str) -> (u16, Value) {
-    match request {
-        "POST /v3/auth/tokens" => (
-            201,
-            json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } }),
-        ),
-        "GET /v2.1/os-services?binary=nova-compute" => (
-            200,
-            json!({ "services": [
-                { "id": "1", "host": "node-a", "status": "enabled", "state": "up", "disabled_reason": null },
-                { "id": "2", "host": "node-b", "status": "disabled", "state": "down", "disabled_reason": "drain" },
-            ] }),
-        ),
-        "GET /v2.1/servers?all_tenants=1&soft_deleted=true&host=node-a" => {
-            (200, json!({ "servers": [{ "id": "s" }, { "id": "t" }] }))
-        }
-        "GET /v2.1/os-migrations?host=node-a&limit=500" => (
-            200,
-            json!({
-                "migrations": [
-                    { "uuid": "m3", "status": "finished" }, { "uuid": "m2", "status": "confirmed" },
-                    { "uuid": "m1", "status": "running" },
-                ],
-                "migrations_links": [{ "rel": "next", "href": "http://nova/more" }],
-            }),
-        ),
-        "GET /v2.1/os-services?binary=nova-compute&host=node-a" => (
-            200,
-            json!({ "services": [{ "id": "1", "host": "node-a", "status": "enabled", "state": "up" }] }),
-        ),
-        // The latest migrations of node-d have ended, and an older one waits for its confirmation.
-        "GET /v2.1/servers?all_tenants=1&soft_deleted=true&host=node-d" => {
-            (200, json!({ "servers": [] }))
-        }
-        "GET /v2.1/os-migrations?host=node-d&limit=500" => (
-            200,
-            json!({
-                "migrations": [{ "uuid": "m9", "status": "completed" }, { "uuid": "m8", "status": "error" }],
-                "migrations_links": [{ "rel": "next", "href": "http://nova/more" }],
-            }),
-        ),
-        "GET /v2.1/os-migrations?host=node-d&limit=500&marker=m8" => (
-            200,
-            json!({
-                "migrations": [{ "uuid": "m7", "status": "finished" }],
-                "migrations_links": [{ "rel": "next", "href": "http://nova/more" }],
-            }),
-        ),
-        "GET /v2.1/os-services?binary=nova-compute&host=node-d" => (
-            200,
-            json!({ "services": [{ "id": "4", "host": "node-d", "status": "enabled", "state": "up" }] }),
-        ),
-        // Nova finds what contains the pattern.
-        "GET /v2.1/os-hypervisors/detail?hypervisor_hostname_pattern=node-a" => (
-            200,
-            json!({ "hypervisors": [
-                { "id": "h3", "hypervisor_hostname": "node-a3.example.com", "service": { "id": "3", "host": "node-a3" } },
-                { "id": "h1", "hypervisor_hostname": "node-a.example.com", "service": { "id": "1", "host": "node-a" } },
-            ] }),
-        ),
-        // It leaves out a hypervisor without a compute service.
-        "GET /v2.1/os-hypervisors/detail?hypervisor_hostname_pattern=node-b" => {
-            (200, json!({ "hypervisors": [] }))
-        }
-        // Nova leaves hypervisors out of the first page, so that it doesn't link to another one.
-        "GET /v2.1/os-hypervisors/detail?limit=100" => (
-            200,
-            json!({ "hypervisors": [{ "id": "h1", "service": { "id": "1", "host": "node-a" }, "running_vms": 3 }] }),
-        ),
-        "GET /v2.1/os-hypervisors/detail?limit=100&marker=h1" => (
-            200,
-            json!({ "hypervisors": [
-                { "id": "h2", "service": { "id": "2", "host": "node-b" }, "running_vms": 0 },
-                { "id": "h3", "service": { "id": "3", "host": "node-c" }, "running_vms": null },
-            ] }),
-        ),
-        "GET /v2.1/os-hypervisors/detail?limit=100&marker=h3" => {
-            (200, json!({ "hypervisors": [] }))
-        }
-        // A Nova that ignores the marker.
-        "GET /same/os-hypervisors/detail?limit=100"
-        | "GET /same/os-hypervisors/detail?limit=100&marker=h1" => (
-            200,
-            json!({ "hypervisors": [{ "id": "h1", "service": { "id": "1", "host": "node-a" }, "running_vms": 3 }] }),
-        ),
-        // The database of a cell is down.
-        "GET /down/os-hypervisors/detail?hypervisor_hostname_pattern=node-a" => (500, json!({})),
-        "GET /down/os-hypervisors/detail?limit=100" => (500, json!({})),
-        // The database of node-c's cell is down.
-        "GET /down/os-services?binary=nova-compute" => (
-            200,
-            json!({ "services": [
-                { "id": "1", "host": "node-a", "status": "enabled", "state": "up" },
-                { "binary": "nova-compute", "host": "node-c", "status": "UNKNOWN" },
-            ] }),
-        ),
-        "GET /down/os-services?binary=nova-compute&host=node-c" => (
-            200,
-            json!({ "services": [{ "binary": "nova-compute", "host": "node-c", "status": "UNKNOWN" }] }),
-        ),
-        "GET /down/servers?all_tenants=1&soft_deleted=true&host=node-c" => {
-            (200, json!({ "servers": [] }))
-        }
-        "GET /down/os-migrations?host=node-c&limit=500" => (200, json!({ "migrations": [] })),
-        "GET /v2.1/servers?all_tenants=1&soft_deleted=true&host=strange" => (200, json!([0])),
-        "GET /v2.1/os-aggregates" => (
-            200,
-            json!({ "aggregates": [{
-                "id": 7, "uuid": "u", "name": "hv-pool-a", "availability_zone": "zone-a", "hosts": ["node-a"],
-                "metadata": { "availability_zone": "zone-a", "tier": "premium" }, "deleted": false,
-            }] }),
-        ),
-        "POST /v2.1/os-aggregates"
-        | "PUT /v2.1/os-aggregates/8"
-        | "POST /v2.1/os-aggregates/8/action" => (200, json!({ "aggregate": {} })),
-        "POST /v2.1/os-aggregates/7/action" | "PUT /v2.1/os-aggregates/10" => (409, json!({})),
-        "PUT /v2.1/os-aggregates/7" => (400, json!({})),
-        "PUT /v2.1/os-services/1" => (200, json!({ "service": {} })),
-        // Others may not know of the filter.
-        "GET /v2.0/agents?id=node-a&id=node-b&id=node-c" => (
-            200,
-            json!({ "agents": [
-                { "id": "node-a", "alive": true, "binary": "ovn-controller" },
-                { "id": "node-b", "alive": false, "binary": "ovn-controller" },
-                { "id": "node-d", "alive": false, "binary": "ovn-controller" },
-            ] }),
-        ),
-        "DELETE /v2.0/agents/node-a" => (404, json!({})),
-        "DELETE /v2.0/agents/node-b" | "DELETE /v2.1/os-services/2" => (204, Value::Null),
-        "DELETE /v2.1/os-services/busy" => (409, json!({ "conflictingRequest": {} })),
-        _ => (404, json!({})),
-    }
-}
 
 #[tokio::test]
 async fn compute_services_and_what_is_on_a_host_are_read() -> Test {
@@ -333,89 +201,6 @@ async fn compute_service_that_nova_keeps_is_tried_again() -> Test {
              list --all-projects --host node-a` and `openstack server migration list --host node-a`"
         )))
     );
-    Ok(())
-}
-
-#[tokio::test]
-async fn aggregates_are_read_and_changed() -> Test {
-    let (access, log) = server(answer).await?;
-    assert_eq!(
-        observe(&access, Question::Aggregates).await?,
-        json!([{
-            "id": 7, "uuid": "u", "name": "hv-pool-a", "zone": "zone-a", "metadata": { "tier": "premium" }, "hosts": ["node-a"],
-        }])
-    );
-    let (name, host) = ("hv-pool-a".to_owned(), "node-b".to_owned());
-    let metadata = BTreeMap::from([("tier".to_owned(), None)]);
-    for change in [
-        Change::CreateAggregate {
-            name: name.clone(),
-            zone: None,
-        },
-        Change::UpdateAggregate {
-            id: 8,
-            name,
-            zone: Some("zone-b".to_owned()),
-        },
-        Change::SetMetadata { id: 8, metadata },
-        Change::AddHost { id: 8, host },
-        Change::DeleteAggregate { id: 9 },
-    ] {
-        call(&access, change).await?;
-    }
-    assert_eq!(
-        log.lock().unwrap()[1..],
-        [
-            r#"POST /v2.1/os-aggregates compute 2.69 {"aggregate": Object {"name": String("hv-pool-a")}}"#,
-            r#"PUT /v2.1/os-aggregates/8 compute 2.69 {"aggregate": Object {"name": String("hv-pool-a"), "availability_zone": String("zone-b")}}"#,
-            r#"POST /v2.1/os-aggregates/8/action compute 2.69 {"set_metadata": Object {"metadata": Object {"tier": Null}}}"#,
-            r#"POST /v2.1/os-aggregates/8/action compute 2.69 {"add_host": Object {"host": String("node-b")}}"#,
-            "DELETE /v2.1/os-aggregates/9 compute 2.69",
-        ]
-    );
-    Ok(())
-}
-
-/// Nova answers 400 to a zone that it refuses for an aggregate, and 409 to one that it refuses for a host, and to a name
-/// (nova/api/openstack/compute/aggregates.py).
-#[tokio::test]
-async fn changes_of_aggregates_that_nova_refuses_name_the_cause() -> Test {
-    let (access, _) = server(answer).await?;
-    let host = || "node-b".to_owned();
-    let update = |id| Change::UpdateAggregate {
-        id,
-        name: "hv-pool-a".to_owned(),
-        zone: Some("zone-b".to_owned()),
-    };
-    let zone = |what: &str| {
-        format!(
-            "Nova at {HOST} refuses {what}: a host with servers can't change its availability zone, and none is in two; delete or move its \
-             servers first, and see `openstack aggregate list --long`"
-        )
-    };
-    let taken =
-        format!("Nova at {HOST} has another aggregate hv-pool-a: rename or delete one of the two");
-    for (change, why) in [
-        (update(7), zone("the change of an aggregate")),
-        (
-            Change::AddHost {
-                id: 7,
-                host: host(),
-            },
-            zone("the addition of a host to an aggregate"),
-        ),
-        (
-            Change::RemoveHost {
-                id: 7,
-                host: host(),
-            },
-            zone("the removal of a host from an aggregate"),
-        ),
-        (update(10), taken),
-    ] {
-        let refusal = call(&access, change).await;
-        assert_eq!(refusal, Err(DriverError::Unavailable(why)));
-    }
     Ok(())
 }
 
