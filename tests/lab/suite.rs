@@ -175,9 +175,12 @@ impl Need {
         prepared.with_context(|| format!("cannot prepare {self:?}"))
     }
 
-    /// Whether it is built by Go, which takes the processor; the rest mostly waits for downloads.
-    pub(crate) fn is_compiled(self) -> bool {
-        matches!(self, Self::Tool(_))
+    /// The module that it is built of, if it is built by Go, which takes the processor; the rest mostly waits for downloads.
+    pub(crate) fn module(self) -> Option<&'static str> {
+        match self {
+            Self::Tool(tool) => Some(tool.module()),
+            _ => None,
+        }
     }
 }
 

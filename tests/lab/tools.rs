@@ -80,6 +80,11 @@ impl Tool {
         golang::binary(&self.recipe())
     }
 
+    /// The folder under `tests/tools` with the versions of all that it is built from.
+    pub(crate) const fn module(self) -> &'static str {
+        self.recipe().folder
+    }
+
     const fn recipe(self) -> Recipe {
         match self {
             Tool::Etcd => Recipe {

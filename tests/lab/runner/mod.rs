@@ -1,5 +1,6 @@
 //! Runs scenarios, each in a process of its own: `cargo test --workspace --test scenarios -- --help`.
 
+mod preparation;
 mod process;
 mod queue;
 
@@ -11,11 +12,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result, anyhow, ensure};
 use clap::Parser;
 
-use crate::cache::{cache, remove_unused};
 use crate::eventually::Forbidden;
-use crate::image::remove_unused_images;
-use crate::say::say;
-use crate::suite::{Need, Scenario, Suite, download_modules};
+use crate::suite::{Scenario, Suite};
+use preparation::prepare;
 use process::{FORBIDDEN, Results};
 
 /// Runs scenarios.
@@ -115,35 +114,6 @@ fn list(chosen: &[&Scenario], results: &Results) {
             scenario.name()
         );
     }
-}
-
-/// Builds what scenarios need, several things at once, and removes what wasn't used for long.
-fn prepare(chosen: &[&Scenario]) -> Result<()> {
-    download_modules()?;
-    let mut needs: Vec<Need> = Vec::new();
-    for need in chosen.iter().flat_map(|scenario| scenario.needs.concat()) {
-        if !needs.contains(&need) {
-            needs.push(need);
-        }
-    }
-    let (compiled, downloaded) = needs.into_iter().partition(|need| need.is_compiled());
-    let all = |needs: Vec<Need>| needs.into_iter().try_for_each(Need::prepare);
-    thread::scope(|scope| {
-        let downloads = scope.spawn(move || all(downloaded));
-        let compiled = all(compiled);
-        let downloaded = downloads
-            .join()
-            .map_err(|_| anyhow!("the preparation of images panicked"))?;
-        compiled.and(downloaded)
-    })?;
-    // What is needed has today's date by now. No scenario fails because something is left.
-    let removed = cache()
-        .and_then(|cache| remove_unused(&cache))
-        .and_then(|_| remove_unused_images());
-    if let Err(error) = removed {
-        say(format_args!("old tools or images are left: {error:#}"));
-    }
-    Ok(())
 }
 
 /// Runs one scenario in this process. The exit code says whether a second run may excuse a failure.

@@ -1,0 +1,154 @@
+//! Building what scenarios need.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::thread;
+
+use anyhow::{Result, anyhow};
+
+use super::queue::lock;
+use crate::cache::{cache, remove_unused};
+use crate::image::remove_unused_images;
+use crate::say::say;
+use crate::suite::{Need, Scenario, download_modules};
+
+/// How many modules' tools are built at once. Large packages, and linking, leave all processors but one to the other.
+const BUILDS: usize = 2;
+
+/// Builds what scenarios need, several things at once, and removes what wasn't used for long.
+pub(super) fn prepare(chosen: &[&Scenario]) -> Result<()> {
+    let mut needs: Vec<Need> = Vec::new();
+    for need in chosen.iter().flat_map(|scenario| scenario.needs.concat()) {
+        if !needs.contains(&need) {
+            needs.push(need);
+        }
+    }
+    let (modules, others) = by_module(needs);
+    thread::scope(|scope| {
+        let downloads = scope.spawn(|| {
+            download_modules()?;
+            others.into_iter().try_for_each(Need::prepare)
+        });
+        let compiled = compile(modules, Need::prepare);
+        let downloaded = downloads
+            .join()
+            .map_err(|_| anyhow!("the preparation of images panicked"))?;
+        compiled.and(downloaded)
+    })?;
+    // What is needed has today's date by now. No scenario fails because something is left.
+    let removed = cache()
+        .and_then(|cache| remove_unused(&cache))
+        .and_then(|_| remove_unused_images());
+    if let Err(error) = removed {
+        say(format_args!("old tools or images are left: {error:#}"));
+    }
+    Ok(())
+}
+
+/// Tools by the module that pins them, in the order of their first ones, and all else.
+fn by_module(needs: Vec<Need>) -> (VecDeque<Vec<Need>>, Vec<Need>) {
+    let mut modules: Vec<(&str, Vec<Need>)> = Vec::new();
+    let mut others = Vec::new();
+    for need in needs {
+        let Some(module) = need.module() else {
+            others.push(need);
+            continue;
+        };
+        match modules.iter_mut().find(|(known, _)| *known == module) {
+            Some((_, tools)) => tools.push(need),
+            None => modules.push((module, vec![need])),
+        }
+    }
+    let tools = modules.into_iter().map(|(_, tools)| tools).collect();
+    (tools, others)
+}
+
+/// Builds the tools of each module one after the other, as they share packages, and those of two modules at once.
+fn compile<T: Copy + Send>(
+    modules: VecDeque<Vec<T>>,
+    build: impl Fn(T) -> Result<()> + Sync,
+) -> Result<()> {
+    // Alone, with Go's own library: two builds that begin at the same time would both compile it.
+    if let Some(first) = modules.front().and_then(|tools| tools.first()) {
+        build(*first)?;
+    }
+    let modules = Mutex::new(modules);
+    let next = || lock(&modules).pop_front();
+    let work = || -> Result<()> {
+        while let Some(tools) = next() {
+            let built = tools.into_iter().try_for_each(&build);
+            if built.is_err() {
+                lock(&modules).clear();
+                return built;
+            }
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let lanes: Vec<_> = (0..BUILDS).map(|_| scope.spawn(work)).collect();
+        let mut outcome = Ok(());
+        for lane in lanes {
+            let built = lane
+                .join()
+                .unwrap_or_else(|_| Err(anyhow!("a build of tools panicked")));
+            outcome = outcome.and(built);
+        }
+        outcome
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use anyhow::ensure;
+
+    use super::*;
+    use crate::tools::Tool;
+
+    #[test]
+    fn tools_of_a_module_are_built_together() {
+        let (modules, others) = by_module(vec![
+            Need::Tool(Tool::Etcd),
+            Need::Python("keystone"),
+            Need::Tool(Tool::Helm),
+            Need::Tool(Tool::KubeApiserver),
+        ]);
+        let kubernetes = vec![Need::Tool(Tool::Etcd), Need::Tool(Tool::KubeApiserver)];
+        assert_eq!(modules, [kubernetes, vec![Need::Tool(Tool::Helm)]]);
+        assert_eq!(others, [Need::Python("keystone")]);
+    }
+
+    #[test]
+    fn first_tool_is_built_before_all_others_and_each_module_in_order() -> Result<()> {
+        let built = Mutex::new(Vec::new());
+        let modules = VecDeque::from([vec![1, 2, 3], vec![11, 12], vec![21]]);
+        compile(modules, |tool| {
+            let mut built = lock(&built);
+            if !built.contains(&tool) {
+                built.push(tool);
+            }
+            Ok(())
+        })?;
+        let built = lock(&built);
+        let of_module = |tools: Range<i32>| -> Vec<i32> {
+            let of_module = built.iter().filter(|tool| tools.contains(*tool));
+            of_module.copied().collect()
+        };
+        assert_eq!(built.first(), Some(&1));
+        assert_eq!(of_module(0..10), [1, 2, 3]);
+        assert_eq!(of_module(10..20), [11, 12]);
+        assert_eq!(of_module(20..30), [21]);
+        Ok(())
+    }
+
+    #[test]
+    fn build_that_fails_fails_the_preparation() {
+        let modules = VecDeque::from([vec![1], vec![2], vec![3]]);
+        let outcome = compile(modules, |tool| {
+            ensure!(tool != 2, "the build of {tool} fails");
+            Ok(())
+        });
+        assert_eq!(outcome.unwrap_err().to_string(), "the build of 2 fails");
+    }
+}
