@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, anyhow};
 
+use crate::awaited::Wait;
 use crate::machine::{Ended, check_processes};
 use crate::say::say;
 use crate::scale::scaled;
@@ -30,6 +31,7 @@ pub async fn eventually<T>(
     let within = scaled(within);
     let started = Instant::now();
     let deadline = started + within;
+    let wait = Wait::begin(what);
     loop {
         match attempt().await {
             Ok(found) => {
@@ -53,7 +55,10 @@ pub async fn eventually<T>(
                     within.as_secs()
                 ));
             }
-            Err(_) => tokio::time::sleep(PAUSE).await,
+            Err(error) => {
+                wait.saw(&error);
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
 }

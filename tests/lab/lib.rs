@@ -50,6 +50,7 @@
 //!   Containerfiles, Debian and PyPI.
 
 mod audit;
+mod awaited;
 mod browser;
 mod cache;
 mod ceph;

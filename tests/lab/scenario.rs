@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::awaited::awaited;
 use crate::crossplane::Release;
 use crate::evidence;
 use crate::function::FunctionProgram;
@@ -99,11 +100,11 @@ where
     }
 }
 
-/// Waits for SIGTERM.
+/// Waits for SIGTERM, and says what the scenario waits for then.
 async fn stop_signal() -> Result<Error> {
     let mut signals = signal(SignalKind::terminate()).context("cannot wait for signals")?;
     signals.recv().await;
-    Ok(anyhow!("stopped by SIGTERM"))
+    Ok(anyhow!("stopped by SIGTERM\n{}", awaited()))
 }
 
 fn folder(scenario: &str) -> Result<TempDir> {
