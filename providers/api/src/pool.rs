@@ -195,15 +195,9 @@ pub struct PhysicalNetwork {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PoolNetwork {
-    /// What Neutron calls the network, for instance physnet1.
-    #[schemars(length(min = 1, max = 64), regex(pattern = WIRED))]
-    pub name: String,
-    /// The Open vSwitch bridge on each node, for instance br-ex.
-    #[schemars(length(min = 1, max = 15), regex(pattern = WIRED))]
-    pub bridge: String,
-    /// VLANs that may be used on it, first-last, for instance 1000-1999. Each control plane gets a part of its own.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub vlan_range: Option<VlanRange>,
+    /// The network with all of its VLANs.
+    #[serde(flatten)]
+    pub network: PhysicalNetwork,
     /// The network interface that connects a node to the network, for instance eth1 or bond1. The agents add it to the bridge on each
     /// leased node that has it, but none with an address, a route or another device on top, because the node would lose them.
     /// Without it, add one to the bridge yourself. Only nodes whose bridge has an uplink are gateways to the network.
@@ -216,9 +210,8 @@ impl PoolNetwork {
     /// Returns the network as a control plane may use it that has these VLANs of it.
     pub fn with_vlans(&self, vlan_range: Option<VlanRange>) -> PhysicalNetwork {
         PhysicalNetwork {
-            name: self.name.clone(),
-            bridge: self.bridge.clone(),
             vlan_range,
+            ..self.network.clone()
         }
     }
 }

@@ -197,7 +197,9 @@ impl<'a> Share<'a> {
     fn ending(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
         let (settings, images) = (&self.subject.spec.agents, &self.leases.pool.images);
         let bridges = self.leases.pool.physical_networks.iter();
-        let bridges: Vec<&str> = bridges.map(|network| network.bridge.as_str()).collect();
+        let bridges: Vec<&str> = bridges
+            .map(|pooled| pooled.network.bridge.as_str())
+            .collect();
         let ending = [
             (DRAIN, LeasePhase::Draining, agents::drain(images)),
             (

@@ -62,7 +62,7 @@ pub fn label(
     desired: &mut DesiredState,
 ) {
     let mut labels: BTreeMap<&str, Vec<(String, String)>> = BTreeMap::new();
-    for network in &pool.physical_networks {
+    for PoolNetwork { network, .. } in &pool.physical_networks {
         let Some((range, name)) = network.vlan_range.zip(name(network)) else {
             continue;
         };
@@ -103,13 +103,14 @@ pub fn label(
 /// Returns the networks as one control plane may use them, and whether it has VLANs of all.
 pub fn of(share: &Metadata, networks: &[PoolNetwork]) -> (Vec<PhysicalNetwork>, Progress) {
     let (mut own, mut exhausted, mut waits) = (Vec::new(), Vec::new(), Vec::new());
-    for network in networks {
+    for pooled in networks {
+        let network = &pooled.network;
         let name = name(network);
         let label = name.as_ref().and_then(|name| share.labels.get(name));
         let part = name.as_ref().and_then(|name| part(share, name));
         match (network.vlan_range, part) {
-            (None, _) => own.push(network.with_vlans(None)),
-            (Some(_), Some(part)) => own.push(network.with_vlans(Some(part))),
+            (None, _) => own.push(pooled.with_vlans(None)),
+            (Some(_), Some(part)) => own.push(pooled.with_vlans(Some(part))),
             (Some(_), None) if label.is_some_and(|label| label == NONE) => {
                 exhausted.push(network.name.as_str())
             }
@@ -138,7 +139,7 @@ pub fn of(share: &Metadata, networks: &[PoolNetwork]) -> (Vec<PhysicalNetwork>, 
 }
 
 /// The label for a network; none for a name that a label can't have.
-fn name(network: &PoolNetwork) -> Option<String> {
+fn name(network: &PhysicalNetwork) -> Option<String> {
     let fits = network.name.len() <= LONGEST
         && network
             .name

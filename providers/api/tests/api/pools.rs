@@ -1,7 +1,8 @@
 //! References to pools, and ranges of VLANs: what Rust reads is what the API server takes.
 
 use c5c3_api::{
-    HypervisorClusterSpec, PoolName, SharingMode, StorageClusterSpec, VlanRange, schema,
+    HypervisorClusterSpec, PoolName, PoolNetwork, SharingMode, StorageClusterSpec, VlanRange,
+    schema,
 };
 use regex::Regex;
 use serde_json::json;
@@ -86,6 +87,22 @@ fn vlan_ranges_are_read_as_the_schema_has_them() {
         (range.first(), range.last(), range.to_string().as_str()),
         (100, 199, "100-199")
     );
+}
+
+#[test]
+fn network_of_a_pool_is_one_of_a_control_plane_with_an_interface() {
+    let written = json!({ "name": "physnet1", "bridge": "br-ex", "vlanRange": "100-199", "interface": "eth1" });
+    let network: PoolNetwork = serde_json::from_value(written.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&network).unwrap(), written);
+    let part = network.with_vlans("100-109".parse().ok());
+    let expected = json!({ "name": "physnet1", "bridge": "br-ex", "vlanRange": "100-109" });
+    assert_eq!(serde_json::to_value(part).unwrap(), expected);
+
+    let schema = schema::structural::<PoolNetwork>();
+    let properties = schema["properties"].as_object().unwrap();
+    let properties: Vec<&String> = properties.keys().collect();
+    assert_eq!(properties, ["name", "bridge", "vlanRange", "interface"]);
+    assert_eq!(schema["required"], json!(["name", "bridge"]));
 }
 
 #[test]

@@ -14,8 +14,9 @@ pub const UPLINKS: &str = "uplinks";
 /// Connects the bridges to physical networks, and lets OVN use those with an uplink alone. An agent of its own, so that another interface
 /// restarts neither Open vSwitch nor ovn-controller. `zone` is the availability zone.
 pub fn uplinks(settings: &Agents, pool: &HypervisorPoolSpec, zone: Option<&str>) -> Agent {
-    let networks = pool.physical_networks.iter().map(|network| {
-        let interface = network.interface.as_deref().unwrap_or_default();
+    let networks = pool.physical_networks.iter().map(|pooled| {
+        let interface = pooled.interface.as_deref().unwrap_or_default();
+        let network = &pooled.network;
         format!("{}:{}:{interface}", network.name, network.bridge)
     });
     let networks: Vec<String> = networks.collect();
