@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::{ComputeService, ComputeState, HypervisorShareSpec, LeasePhase};
 use c5c3_api::nova::NovaSpec;
-use k8s_openapi::api::core::v1;
-use provider_composer::{Custom, Live, Lookup, ObservedState, Resource, ResourceKind, Subject};
-use serde::Deserialize;
+use provider_composer::{Custom, Live, Lookup, ObservedState, Subject};
+use provider_openstack::Awaited;
 
 use crate::hold::HOLD;
 use crate::lifecycle::{Evidence, Nova};
-use crate::nodes::{self, Condition, Node};
-use crate::pod::COMPONENT;
+use crate::nodes::{self, Node};
+use crate::pods::{self, Pods};
 
 /// The DaemonSet whose pods are Ready on nodes without a domain.
 pub const DRAIN: &str = "drain";
@@ -26,36 +25,12 @@ pub fn namespace(share: &str) -> String {
     format!("{NAMESPACE_PREFIX}{share}")
 }
 
-/// A pod, as far as it is read.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Pod {
-    spec: PodSpec,
-    status: PodStatus,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct PodSpec {
-    node_name: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct PodStatus {
-    conditions: Vec<Condition>,
-}
-
-impl Resource for Pod {
-    const KIND: ResourceKind = <v1::Pod as Resource>::KIND;
-}
-
 /// What is known of the nodes of one share.
 pub struct Reports {
     /// By node, with the drain that each is of.
     services: BTreeMap<String, ComputeService>,
-    /// The pods on each node; none if they can't be read.
-    pods: Option<BTreeMap<String, Vec<Live<Pod>>>>,
+    /// The pods of the share's agents.
+    pods: Awaited<Pods>,
     /// Whether there is no Nova any more that could report.
     has_no_nova: bool,
     /// The servers on each node, where the pool asks for them and Nova has answered.
@@ -78,25 +53,11 @@ impl Reports {
     /// Reads what is known of a share's nodes.
     pub fn observe(share: &Subject<HypervisorShareSpec>, observed: &ObservedState<'_>) -> Self {
         let services = share.spec.compute_services.iter();
-        let pods = match observed.list::<Pod>(&namespace(share.name()), &[]) {
-            Lookup::Found(pods) => Some(pods),
-            Lookup::Missing => Some(Vec::new()),
-            Lookup::Unknown(_) => None,
-        };
-        let pods = pods.map(|pods| {
-            let mut on_node: BTreeMap<String, Vec<Live<Pod>>> = BTreeMap::new();
-            for pod in pods {
-                if let Some(node) = pod.body.spec.node_name.clone() {
-                    on_node.entry(node).or_default().push(pod);
-                }
-            }
-            on_node
-        });
         Self {
             services: services
                 .map(|service| (service.name.clone(), service.clone()))
                 .collect(),
-            pods,
+            pods: Pods::list(&namespace(share.name()), observed),
             has_no_nova: share.is_deleted() && has_no_nova(&share.spec, observed),
             servers: None,
         }
@@ -162,20 +123,19 @@ impl Reports {
         }
     }
 
-    /// The pods on a node; none if they can't be read.
-    fn pods_on(&self, node: &Live<Node>) -> Option<&[Live<Pod>]> {
-        let pods = self.pods.as_ref()?.get(&node.metadata.name);
-        Some(pods.map_or(&[][..], Vec::as_slice))
+    /// The pods of the share's agents.
+    ///
+    /// # Errors
+    /// They can't be read.
+    pub fn pods(&self) -> &Awaited<Pods> {
+        &self.pods
     }
 
     /// Whether a pod of a component is Ready on a node, as far as that can be read. One that is being deleted doesn't count.
     pub fn has_ready_pod(&self, node: &Live<Node>, component: &str) -> bool {
-        let mut pods = self.pods_on(node).into_iter().flatten();
-        pods.any(|pod| {
-            component_of(pod) == Some(component)
-                && pod.metadata.deletion_timestamp.is_none()
-                && nodes::is_ready(&pod.body.status.conditions)
-        })
+        let pods = self.pods.iter();
+        let mut pods = pods.flat_map(|pods| pods.of(component, &node.metadata.name));
+        pods.any(pods::is_up)
     }
 
     /// Everything that is known of a node.
@@ -183,7 +143,8 @@ impl Reports {
         let service = self
             .service(node)
             .map(|service| (service.state, service.instances));
-        let pods = self.pods_on(node);
+        let pods = self.pods.as_ref().ok();
+        let pods = pods.map(|pods| pods.on(&node.metadata.name));
         Evidence {
             is_ready: node.body.is_ready(),
             nova: match service {
@@ -195,14 +156,10 @@ impl Reports {
             has_no_domain: self.has_ready_pod(node, DRAIN),
             // What holds the node runs until its lease has ended.
             has_no_agent: pods
-                .is_some_and(|pods| pods.iter().all(|pod| component_of(pod) == Some(HOLD))),
+                .is_some_and(|pods| pods.iter().all(|pod| pods::component_of(pod) == Some(HOLD))),
             is_wiped: self.has_ready_pod(node, WIPE),
         }
     }
-}
-
-fn component_of(pod: &Live<Pod>) -> Option<&str> {
-    pod.metadata.labels.get(COMPONENT).map(String::as_str)
 }
 
 /// Whether the share's control plane had its Nova in this cluster, and it doesn't exist any more.

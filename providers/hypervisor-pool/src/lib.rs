@@ -22,6 +22,7 @@ mod namespace;
 mod nodes;
 pub mod nova;
 mod pod;
+mod pods;
 mod pool;
 mod same_identity;
 mod share;
@@ -102,10 +103,10 @@ impl Composer for HypervisorShare {
             }
         }
         if leases.count() > 0 {
-            let share = Share::of(subject, &leases);
+            let share = Share::of(subject, &leases, &reports);
             match namespace::compose(subject, observed, desired)? {
                 Progress::Ready => {
-                    share.compose(&reports, &computes, observed, desired);
+                    share.compose(&computes, observed, desired);
                 }
                 waiting => {
                     desired.conditions.set("AgentsReady", &waiting);

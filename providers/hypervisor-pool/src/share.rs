@@ -26,16 +26,22 @@ use crate::{hold, libvirt, status};
 pub struct Share<'a> {
     subject: &'a Subject<HypervisorShareSpec>,
     leases: &'a Leases,
+    reports: &'a Reports,
     /// The namespace of its agents.
     namespace: String,
 }
 
 impl<'a> Share<'a> {
-    /// A share with its leases.
-    pub fn of(subject: &'a Subject<HypervisorShareSpec>, leases: &'a Leases) -> Self {
+    /// A share with its leases, and what is known of its nodes.
+    pub fn of(
+        subject: &'a Subject<HypervisorShareSpec>,
+        leases: &'a Leases,
+        reports: &'a Reports,
+    ) -> Self {
         Self {
             subject,
             leases,
+            reports,
             namespace: drain::namespace(subject.name()),
         }
     }
@@ -43,12 +49,11 @@ impl<'a> Share<'a> {
     /// Composes everything in the namespace. What waits for its configuration stays as it is.
     pub fn compose(
         &self,
-        reports: &Reports,
         computes: &Computes,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {
-        let lacks = status::lacks(&self.namespace, observed);
+        let lacks = status::lacks(self.reports.pods());
         let requirements = status::requirements(&lacks);
         desired.conditions.note("HostsReady", &requirements);
         let (spec, settings) = (&self.subject.spec, &self.subject.spec.agents);
@@ -145,7 +150,7 @@ impl<'a> Share<'a> {
         let hosts = Hosts {
             agents: &agents,
             lacks,
-            reports,
+            reports: self.reports,
             computes,
         };
         hosts.report(self.subject, self.leases, desired);
@@ -164,7 +169,7 @@ impl<'a> Share<'a> {
         let set = agent.daemon_set(UPLINKS, self.nodes(UPLINKS, observed), Vec::new());
         desired.apply(&self.namespace, UPLINKS, &set);
         let nodes = self.leases.in_phase(LeasePhase::Leased);
-        let ready = status::uplinks(&self.namespace, nodes, observed);
+        let ready = status::uplinks(&self.namespace, nodes, self.reports.pods());
         desired.conditions.note("UplinksReady", &ready);
     }
 
@@ -234,25 +239,13 @@ impl<'a> Share<'a> {
         let runs = |node: &Live<Node>| !ended.contains(&nodes::phase(node));
         let all = || self.leases.nodes().iter();
         let dead = all().filter(|node| node.body.is_dead(observed.now()));
-        let dead: Vec<&Live<Node>> = dead.collect();
-        // Agents have many pods, which say nothing more where no node is dead.
-        let down = match dead.as_slice() {
-            [] => None,
-            _ => status::down(&self.namespace, agent, observed),
-        };
-        // A pod that is missing counts where there should be one, and one that can't end where there should be none.
-        let is_down = |node: &Live<Node>| {
-            let pods = down.as_ref();
-            pods.is_some_and(|pods| {
-                let pod = pods.get(&node.metadata.name);
-                pod.copied().unwrap_or_else(|| runs(node))
-            })
-        };
-        let dead = dead.into_iter().filter(|node| is_down(node));
+        let pods = self.reports.pods();
+        // A pod of an agent that has ended may be unable to end.
+        let down = dead.filter(|node| status::is_down(agent, node, runs(node), pods));
         Nodes {
             labels: BTreeMap::from([(LEASE.to_owned(), lease)]),
             except: Some((PHASE, ended.map(|phase| phase.name().to_owned()).into())),
-            dead: dead.count(),
+            dead: down.count(),
             count: all().filter(|node| runs(node)).count(),
         }
     }

@@ -1,9 +1,8 @@
 //! How far the agents have come.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 use provider_composer::{Live, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::Awaited;
 
@@ -11,6 +10,7 @@ use crate::agents::UPLINKS;
 use crate::named;
 use crate::nodes::Node;
 use crate::pod::COMPONENT;
+use crate::pods::{self, Pods};
 
 /// What nodes lack of what their agents need: each node with a message.
 pub type Lacks = BTreeSet<(String, String)>;
@@ -45,12 +45,12 @@ pub fn rollout(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Pro
 ///
 /// # Errors
 /// The pods that check it can't be read.
-pub fn lacks(namespace: &str, observed: &ObservedState<'_>) -> Awaited<Lacks> {
-    match observed.list::<Pod>(namespace, &[]) {
-        Lookup::Found(pods) => Ok(pods.iter().filter_map(failure).collect()),
-        Lookup::Missing => Ok(Lacks::new()),
-        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
-    }
+pub fn lacks(pods: &Awaited<Pods>) -> Awaited<Lacks> {
+    let pods = pods.as_ref().map_err(Clone::clone)?;
+    let lacks = pods.lacks();
+    Ok(lacks
+        .map(|(node, message)| (node.to_owned(), message.to_owned()))
+        .collect())
 }
 
 /// Whether every node has what its agents need.
@@ -65,33 +65,28 @@ pub fn requirements(lacks: &Awaited<Lacks>) -> Progress {
     Progress::failed(Reason::RequirementMissing, named(&failures, "; "))
 }
 
-/// Whether the nodes that are Ready have uplinks to all physical networks, and why interfaces are refused.
+/// Whether the nodes that are Ready have uplinks to all physical networks, and why interfaces are refused: the termination message of the
+/// agent's container, which exits whenever that changes. The first pod of a node counts.
 pub fn uplinks<'a>(
     namespace: &str,
     nodes: impl Iterator<Item = &'a Live<Node>>,
-    observed: &ObservedState<'_>,
+    pods: &Awaited<Pods>,
 ) -> Progress {
-    let pods = match observed.list::<Pod>(namespace, &[(COMPONENT, UPLINKS)]) {
-        Lookup::Found(pods) => pods,
-        Lookup::Missing => Vec::new(),
-        Lookup::Unknown(message) => return Progress::Unknown { message },
+    let pods = match pods {
+        Ok(pods) => pods,
+        Err(unknown) => return unknown.clone(),
     };
     let nodes = nodes.filter(|node| node.body.is_ready());
     let names: Vec<&str> = nodes.map(|node| node.metadata.name.as_str()).collect();
-    // The first one of a node counts.
-    let running = pods.iter().rev().filter(|pod| runs(pod));
-    let running: BTreeMap<&str, &Live<Pod>> = running
-        .filter_map(|pod| Some((node_of(pod)?, pod)))
-        .collect();
     let (mut refusals, mut lacking, mut absent) = (Vec::new(), Vec::new(), Vec::new());
     for &name in &names {
-        let Some(&pod) = running.get(name) else {
+        let Some(pod) = pods.of(UPLINKS, name).find(|pod| pods::runs(pod)) else {
             absent.push(name);
             continue;
         };
-        match refusal(pod) {
+        match pods::last_message(pod) {
             Some(refusal) => refusals.push(format!("node {name}: {refusal}")),
-            None if !is_ready(pod) => lacking.push(name),
+            None if !pods::is_ready(pod) => lacking.push(name),
             None => {}
         }
     }
@@ -124,76 +119,16 @@ pub fn uplinks<'a>(
     }
 }
 
-/// Whether Kubernetes counts an agent as down on each node that has a pod of it; none if the pods can't be read. One that ends counts: the
-/// next starts once it has ended, which nobody reports of a node that is down.
-pub fn down(
-    namespace: &str,
-    name: &str,
-    observed: &ObservedState<'_>,
-) -> Option<BTreeMap<String, bool>> {
-    let pods = match observed.list::<Pod>(namespace, &[(COMPONENT, name)]) {
-        Lookup::Found(pods) => pods,
-        Lookup::Missing => Vec::new(),
-        Lookup::Unknown(_) => return None,
+/// Whether Kubernetes counts an agent as down on a node that is to run it, or not; not if the pods can't be read. A pod that is missing
+/// counts where there should be one, and one that ends counts too: the next starts once it has ended, which nobody reports of a node that is
+/// down.
+pub fn is_down(agent: &str, node: &Live<Node>, is_wanted: bool, pods: &Awaited<Pods>) -> bool {
+    let Ok(pods) = pods else {
+        return false;
     };
-    let mut down = BTreeMap::new();
-    for pod in &pods {
-        if let Some(node) = node_of(pod) {
-            let is_up = is_ready(pod) && pod.metadata.deletion_timestamp.is_none();
-            *down.entry(node.to_owned()).or_insert(true) &= !is_up;
-        }
+    let mut pods = pods.of(agent, &node.metadata.name).peekable();
+    match pods.peek() {
+        None => is_wanted,
+        Some(_) => pods.all(|pod| !pods::is_up(pod)),
     }
-    Some(down)
-}
-
-fn node_of(pod: &Live<Pod>) -> Option<&str> {
-    pod.body.spec.as_ref()?.node_name.as_deref()
-}
-
-/// Whether a pod has started and doesn't end.
-fn runs(pod: &Live<Pod>) -> bool {
-    let status = pod.body.status.as_ref();
-    let is_running = status.is_some_and(|status| status.phase.as_deref() == Some("Running"));
-    is_running && pod.metadata.deletion_timestamp.is_none()
-}
-
-fn is_ready(pod: &Live<Pod>) -> bool {
-    let status = pod.body.status.as_ref();
-    let mut conditions = status
-        .into_iter()
-        .flat_map(|status| status.conditions.iter().flatten());
-    conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
-}
-
-/// Why the agent `uplinks` refuses interfaces: the termination message of its container, which exits whenever that changes.
-fn refusal(pod: &Live<Pod>) -> Option<&str> {
-    let containers = pod.body.status.as_ref()?.container_statuses.as_ref()?;
-    let said = containers
-        .iter()
-        .find_map(|container| last_end(container)?.message.as_deref());
-    said.map(str::trim).filter(|said| !said.is_empty())
-}
-
-/// What a pod's node lacks.
-fn failure(pod: &Live<Pod>) -> Option<(String, String)> {
-    let node = node_of(pod)?;
-    let checks = pod.body.status.as_ref()?.init_container_statuses.as_ref()?;
-    let message = checks.iter().find_map(message)?;
-    Some((node.to_owned(), message.to_owned()))
-}
-
-/// What a container that has failed said at last.
-fn message(check: &ContainerStatus) -> Option<&str> {
-    let last = last_end(check)?;
-    let said = last
-        .message
-        .as_deref()
-        .unwrap_or("the check of the node failed");
-    (last.exit_code != 0).then(|| said.trim())
-}
-
-/// How a container ended at last; it may be waiting for its next start.
-fn last_end(container: &ContainerStatus) -> Option<&ContainerStateTerminated> {
-    let mut states = [&container.state, &container.last_state].into_iter();
-    states.find_map(|state| state.as_ref()?.terminated.as_ref())
 }

@@ -21,6 +21,7 @@ mod leases;
 mod leftovers;
 mod libvirtd;
 mod lifecycle;
+mod lists;
 mod lost;
 mod members;
 mod migration;
