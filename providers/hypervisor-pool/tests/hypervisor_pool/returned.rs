@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::drain::{cordon, node_key, phase, pod};
 use crate::fixture::*;
-use crate::lost::{lost, node_lost, removed, with_dead_node};
+use crate::lost::{lost, node_lost, removed, said, with_dead_node};
 use crate::nova::{later, service, started};
 
 /// The nodes that the pool can lose.
@@ -108,8 +108,7 @@ fn lost_nodes_are_named_while_nova_does_not_answer(#[case] is_nova: bool, #[case
     later(&mut cluster);
     let message =
         format!("Nova can't be asked what is on node-b, which this share leases no longer: {why}");
-    let expected = ["Unknown", "LookupFailed", message.as_str()].map(str::to_owned);
-    assert_eq!(removed(&cluster), Some(expected));
+    assert_eq!(removed(&cluster), said("Unknown", "LookupFailed", &message));
     assert_eq!(lost(&cluster), json!(["node-b"]));
     silence(false);
     later(&mut cluster);
@@ -132,15 +131,16 @@ fn nodes_stay_lost_while_nova_lists_no_compute_service() {
     assert_eq!(lost(&cluster), json!(["node-b"]));
     assert_eq!(removable(&cluster), Value::Null);
     assert_eq!(
-        removed(&cluster).unwrap(),
-        [
-            "Unknown".to_owned(),
-            "LookupFailed".to_owned(),
-            "Nova lists no compute service at all, as before its database is restored, so it isn't known what is on node-b, which this share \
-             leases no longer. "
-                .to_owned()
-                + &removed_by_hand()
-        ]
+        removed(&cluster),
+        said(
+            "Unknown",
+            "LookupFailed",
+            &format!(
+                "Nova lists no compute service at all, as before its database is restored, so it isn't known what is on node-b, which this \
+                 share leases no longer. {}",
+                removed_by_hand()
+            )
+        )
     );
     nova.change(|state| (state.services, state.aggregates) = (services, aggregates));
     later(&mut cluster);
@@ -160,14 +160,15 @@ fn nodes_stay_lost_while_nova_has_no_configuration() {
     cluster.delete(&Key::of::<Secret>("openstack-prod", "nova-cell1-compute"));
     later(&mut cluster);
     assert_eq!(
-        removed(&cluster).unwrap(),
-        [
-            "Unknown".to_owned(),
-            "LookupFailed".to_owned(),
-            "Nova has no configuration, so it can't be asked what is on node-a, node-b, which this share leases no longer. "
-                .to_owned()
-                + &removed_by_hand()
-        ]
+        removed(&cluster),
+        said(
+            "Unknown",
+            "LookupFailed",
+            &format!(
+                "Nova has no configuration, so it can't be asked what is on node-a, node-b, which this share leases no longer. {}",
+                removed_by_hand()
+            )
+        )
     );
     put_clouds(&mut cluster);
     put_node(&mut cluster, "node-b", "10.0.0.2");
@@ -245,14 +246,13 @@ fn many_hosts_that_only_nova_reports_are_not_asked_about() {
     later(&mut cluster);
     assert!(nova.change(|state| state.asked.is_empty()));
     assert_eq!(
-        removed(&cluster).unwrap(),
-        [
+        removed(&cluster),
+        said(
             "False",
             "WaitingForNova",
             "Nova isn't asked what is on these 9 hosts, which are down and which this share doesn't know to have leased, because there are so \
              many: node-10, node-11, node-12, and 6 more. Nothing of them is deleted: see the condition AggregateMembersKnown"
-        ]
-        .map(str::to_owned)
+        )
     );
     let ready = condition(&cluster, "prod", "Ready");
     assert_ne!(ready[1], "NodeLost");
