@@ -1,9 +1,9 @@
 //! Which share leases which node, as a pure function.
 //!
 //! Every share is due the part of the pool that its weight stands for, between its `minHosts` and `maxHosts`. A share that has
-//! fewer nodes takes back those of its own that are being drained, then gets free ones. Of a share that has more, the surplus is
-//! drained, first the nodes with the fewest servers; so are nodes that leave the pool. Dead nodes aren't counted, and keep the
-//! lease that they have. A share may be held: then it is due at most what it has.
+//! fewer nodes takes back those of its own that are being drained, then gets free ones, in turns with others. Of a share that has
+//! more, the surplus is drained, first the nodes with the fewest servers; so are nodes that leave the pool. Dead nodes aren't counted,
+//! and keep the lease that they have. A share may be held: then it is due at most what it has.
 
 mod due;
 mod free;
@@ -270,11 +270,14 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
     let mut free = Free::of(free);
     let grantable = free.count.saturating_sub(reserve);
     let hosts = hosts(&shares, &counts, &due, grantable);
+    let missing = hosts.iter().zip(&counts).map(|(due, has)| due - has);
+    let granted = free.divide(missing.zip(staying.iter().map(Vec::as_slice)));
     for (index, (share, held)) in shares.iter().zip(&held).enumerate() {
-        for node in free.take(hosts[index] - counts[index], &staying[index]) {
-            let lease = share.control_plane.clone();
-            division.granted.insert(node.to_owned(), lease);
-        }
+        let names = granted[index].iter();
+        let lease = || share.control_plane.clone();
+        division
+            .granted
+            .extend(names.map(|name| ((*name).to_owned(), lease())));
         let all = held.leased.len() + held.leaving.len() + held.returning.len() + held.ending;
         let part = Part {
             hosts: hosts[index],

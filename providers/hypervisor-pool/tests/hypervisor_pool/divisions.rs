@@ -1,6 +1,6 @@
 //! Divisions of small pools.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use c5c3_api::hypervisor::LeasePhase;
@@ -229,6 +229,46 @@ fn weights_minima_and_maxima_divide_a_pool() {
         ),
         [4, 3, 3]
     );
+}
+
+/// By zone, then by rack, the numbers of nodes that each of two new shares gets.
+fn granted(nodes: &[Node], shares: &[Share; 2]) -> [BTreeMap<String, usize>; 2] {
+    let division = divide(nodes, shares, 0);
+    shares.each_ref().map(|share| {
+        let mut domains = BTreeMap::new();
+        for node in nodes {
+            if division.granted.get(&node.name) == Some(&share.control_plane) {
+                let domain = format!("{}/{}", node.domain.zone, node.domain.rack);
+                *domains.entry(domain).or_insert(0) += 1;
+            }
+        }
+        domains
+    })
+}
+
+#[test]
+fn shares_divide_a_zone_or_rack_with_few_nodes_among_them() {
+    let shares = [share(1, 1, 0, None), share(2, 1, 0, None)];
+    let of = |domains: [(&str, usize); 2]| {
+        BTreeMap::from(domains.map(|(domain, count)| (domain.to_owned(), count)))
+    };
+    let zones = |name: u8| node(name, None, State::Available, u8::from(name >= 10), 0);
+    let nodes: Vec<Node> = (0..12).map(zones).collect();
+    let both = of([("zone-0/rack-0", 5), ("zone-1/rack-0", 1)]);
+    assert_eq!(granted(&nodes, &shares), [both.clone(), both]);
+
+    let racks = |name: u8| node(name, None, State::Available, 0, u8::from(name >= 10));
+    let nodes: Vec<Node> = (0..12).map(racks).collect();
+    let both = of([("zone-0/rack-0", 5), ("zone-0/rack-1", 1)]);
+    assert_eq!(granted(&nodes, &shares), [both.clone(), both]);
+}
+
+#[test]
+fn elder_share_gets_the_first_nodes_of_a_rack_by_name() {
+    let nodes = leased(0..4, None, State::Available);
+    let division = divide(&nodes, &[share(1, 1, 0, None), share(2, 1, 0, None)], 0);
+    let planes: Vec<&String> = division.granted.values().collect();
+    assert_eq!(planes, ["plane-1", "plane-1", "plane-2", "plane-2"]);
 }
 
 #[test]
