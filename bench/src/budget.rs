@@ -15,14 +15,14 @@ pub const MOST_OF_TENFOLD_CLAIM: f64 = 1.5;
 pub const MOST_OF_TENFOLD_POOL: f64 = 13.0;
 
 /// Limit of the growth of a division's instructions when the number of nodes grows tenfold: n log n grows 13.3 times from 1,000
-/// to 10,000 nodes, and 12.5 times from there to 100,000. The racks of each share add to it where pools are small.
+/// to 10,000 nodes, and 12.5 times from there to 100,000. Which racks a share has nodes in adds to it where racks are large.
 pub const MOST_OF_DIVISION: f64 = 16.0;
 
 /// Limit of the instructions of a division among 200 shares. That of 10,000 nodes takes at most about a tenth of a second of one
 /// core; other pools are limited by their growth.
 pub fn most_of_division(pool: Pool, nodes: usize) -> Option<u64> {
     match (pool, nodes) {
-        (Pool::Free, 10_000) => Some(600_000_000),
+        (Pool::Free | Pool::Blades, 10_000) => Some(600_000_000),
         (Pool::Leased | Pool::Shrunk, 10_000) => Some(120_000_000),
         _ => None,
     }

@@ -17,6 +17,8 @@ const MOST: u32 = 15;
 pub enum Pool {
     /// No node is leased.
     Free,
+    /// The same, where the label of a rack names each node, as it does where it names a blade.
+    Blades,
     /// Every share has what it is due.
     Leased,
     /// The same, then every other share was limited, and every tenth of the nodes is drained.
@@ -28,7 +30,7 @@ impl Pool {
     pub fn sizes(self) -> &'static [usize] {
         match self {
             Self::Free => &[1_000, 10_000, 100_000],
-            Self::Leased | Self::Shrunk => &[1_000, 10_000],
+            Self::Blades | Self::Leased | Self::Shrunk => &[1_000, 10_000],
         }
     }
 
@@ -43,7 +45,12 @@ impl Pool {
     /// The nodes and the shares.
     pub fn of(self, size: usize) -> (Vec<Node>, Vec<Share>) {
         let (mut nodes, mut shares) = free(size);
-        if self == Self::Free {
+        if self == Self::Blades {
+            for node in &mut nodes {
+                node.domain.rack.clone_from(&node.name);
+            }
+        }
+        if matches!(self, Self::Free | Self::Blades) {
             return (nodes, shares);
         }
         let mut granted = divide(&nodes, &shares, 1).granted;
@@ -108,7 +115,9 @@ mod tests {
 
     #[test]
     fn all_free_nodes_but_the_reserve_are_leased() {
-        assert_eq!(changes(Pool::Free), [9_999, 0, 0]);
+        for pool in [Pool::Free, Pool::Blades] {
+            assert_eq!(changes(pool), [9_999, 0, 0], "{pool:?}");
+        }
     }
 
     #[test]
