@@ -36,8 +36,10 @@ const FORMER_MAINTENANCE: &str = "c5c3.io/maintenance";
 const ZONE: &str = "topology.kubernetes.io/zone";
 /// Label of a node with its group of machines in the Shoot (gardener, pkg/apis/core/v1beta1/constants: `LabelWorkerPool`).
 const GROUP: &str = "worker.gardener.cloud/pool";
-/// Label of a node's rack, or of whatever else fails at once within a zone.
-const RACK: &str = "topology.c5c3.io/rack";
+/// Labels of a node's rack, or of whatever else fails at once within a zone; the first that a node has counts. The platform team sets the
+/// first one. The second is that of metal-operator's Servers (api/v1alpha1/server_types.go, `LabelRack`), whose labels cloud-provider-metal
+/// sets on their Nodes (pkg/cloudprovider/metal/instances_v2.go, `InstanceMetadata`). Gardener sets none.
+const RACKS: [&str; 2] = ["topology.c5c3.io/rack", "metadata.metal.ironcore.dev/rack"];
 
 /// A node, as far as a pool reads it: clusters have many, and each is large.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -221,11 +223,11 @@ pub fn former_lease(node: &Live<Node>) -> Option<&'static str> {
 
 /// A node as it counts for leases.
 pub fn assignable(node: &Live<Node>, now: Timestamp) -> assignment::Node {
-    let label = |name: &str| {
-        let value = node.metadata.labels.get(name);
+    let labels = &node.metadata.labels;
+    let first = |names: &[&str]| {
+        let value = names.iter().find_map(|name| labels.get(*name));
         value.cloned().unwrap_or_default()
     };
-    let labels = &node.metadata.labels;
     // A lease that ends takes both labels; where only one is gone, servers may still be there.
     let was_leased =
         lease(node).is_none() && (labels.contains_key(FORMER_LEASE) || labels.contains_key(SINCE));
@@ -248,8 +250,8 @@ pub fn assignable(node: &Live<Node>, now: Timestamp) -> assignment::Node {
             false => State::Unready,
         },
         domain: Domain {
-            zone: label(ZONE),
-            rack: label(RACK),
+            zone: first(&[ZONE]),
+            rack: first(&RACKS),
         },
         servers: Servers::default(),
     }

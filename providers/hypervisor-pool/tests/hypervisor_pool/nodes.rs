@@ -2,9 +2,9 @@
 
 use c5c3_api::hypervisor::HypervisorPoolSpec;
 use jiff::SignedDuration;
-use provider_composer::{Key, Subject};
+use provider_composer::{Key, ObservedState, Subject};
 use provider_composer_testing::Cluster;
-use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
+use provider_hypervisor_pool::{HypervisorPool, HypervisorShare, hypervisors};
 use serde_json::{Value, json};
 
 use crate::drain::{cordon, drained, label, node_key, phase, pod, report};
@@ -15,6 +15,27 @@ const SINCE: &str = "c5c3.node-restriction.kubernetes.io/lease-since";
 
 const SILENT: &str = "1 of 2 nodes are drained; servers left: 0: node-b waits for its compute service to be disabled: see the condition \
                       ComputeServicesUp";
+
+#[test]
+fn rack_of_a_node_is_the_label_of_the_platform_team_or_else_that_of_metal_operator() {
+    let mut cluster = cluster();
+    let racks = |cluster: &Cluster| -> Vec<String> {
+        let observed = ObservedState::new(cluster, cluster.now());
+        let nodes = hypervisors(&observed).unwrap().into_iter();
+        nodes.map(|node| node.domain.rack).collect()
+    };
+    assert_eq!(racks(&cluster), ["", ""]);
+    for node in ["node-a", "node-b"] {
+        cluster.edit(&node_key(node), |node| {
+            node["metadata"]["labels"]["metadata.metal.ironcore.dev/rack"] = json!("1-2");
+        });
+    }
+    assert_eq!(racks(&cluster), ["1-2", "1-2"]);
+    cluster.edit(&node_key("node-b"), |node| {
+        node["metadata"]["labels"]["topology.c5c3.io/rack"] = json!("left");
+    });
+    assert_eq!(racks(&cluster), ["1-2", "left"]);
+}
 
 #[test]
 fn two_pools_change_nothing_until_one_of_them_is_deleted() {
