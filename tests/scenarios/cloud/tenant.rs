@@ -86,7 +86,7 @@ impl Tenant<'_> {
 
     /// Boots two servers, and returns the floating IP of one.
     async fn boots(&self) -> Result<String> {
-        let (cloud, fabric) = (self.cloud, self.fabric);
+        let fabric = self.fabric;
         for hypervisor in self.hypervisors {
             let uplink = ["ovs-vsctl", "--may-exist", "add-port", "br-ex", "external"];
             self.agent(hypervisor, "openvswitch").await?.run(&uplink)?;

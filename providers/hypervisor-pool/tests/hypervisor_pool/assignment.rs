@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use provider_hypervisor_pool::assignment::{Division, Lease, Node, Servers, Share, State, divide};
 
 use crate::pools::{
-    alive, capacity, carried_out, counted, counts, free, held, in_phase, most, nodes, shares,
+    alive, capacity, carried_out, counted, counts, free, held, in_phase, most, node, nodes, shares,
 };
 
 /// The part of each share without rounding: its weight times a level that is found by bisection, within its limits.
@@ -37,6 +37,31 @@ fn exact(nodes: &[Node], shares: &[&Share], capacity: usize) -> Vec<f64> {
         }
     }
     parts(low)
+}
+
+/// The least number of leased nodes that shares give up, of all roundings of their parts to this many nodes in total.
+pub fn least_surplus(
+    nodes: &[Node],
+    shares: &[&Share],
+    reserve: u32,
+    total: usize,
+) -> Option<usize> {
+    let exact = exact(nodes, shares, capacity(nodes, shares, reserve));
+    let roundings = (0..1_u32 << exact.len()).filter_map(|ups| {
+        let dues = exact.iter().enumerate().map(|(index, part)| {
+            let down = (part + 1e-6).floor() as usize;
+            let is_whole = (part - part.round()).abs() < 1e-6;
+            down + usize::from(ups >> index & 1 == 1 && !is_whole)
+        });
+        let dues: Vec<usize> = dues.collect();
+        (dues.iter().sum::<usize>() == total).then_some(dues)
+    });
+    let surplus = roundings.map(|dues| {
+        let pairs = shares.iter().zip(dues);
+        let surplus = pairs.map(|(share, due)| held(nodes, share).saturating_sub(due));
+        surplus.sum::<usize>()
+    });
+    surplus.min()
 }
 
 /// Sums of squares, which are least where numbers are as equal as they can be: by zone, then by rack.
@@ -172,24 +197,11 @@ proptest! {
         nodes in nodes(), shares in shares(), reserve in 0..4_u32,
     ) {
         let shares_by_age = counted(&shares);
-        let capacity = capacity(&nodes, &shares_by_age, reserve);
         let division = divide(&nodes, &shares, reserve);
-        let surplus = |dues: &[usize]| -> usize {
-            let pairs = shares_by_age.iter().zip(dues);
-            pairs.map(|(share, due)| held(&nodes, share).saturating_sub(*due)).sum()
-        };
-        let ours: Vec<usize> = shares_by_age.iter().map(|share| division.parts[&share.name].due).collect();
-        let exact = exact(&nodes, &shares_by_age, capacity);
-        let total: usize = ours.iter().sum();
-        let least = (0..1_u32 << exact.len()).filter_map(|ups| {
-            let dues: Vec<usize> = exact.iter().enumerate().map(|(index, part)| {
-                let down = (part + 1e-6).floor() as usize;
-                let is_whole = (part - part.round()).abs() < 1e-6;
-                down + usize::from(ups >> index & 1 == 1 && !is_whole)
-            }).collect();
-            (dues.iter().sum::<usize>() == total).then(|| surplus(&dues))
-        }).min();
-        prop_assert_eq!(Some(surplus(&ours)), least);
+        let dues = || shares_by_age.iter().map(|share| (share, division.parts[&share.name].due));
+        let surplus: usize = dues().map(|(share, due)| held(&nodes, share).saturating_sub(due)).sum();
+        let total = dues().map(|(_, due)| due).sum();
+        prop_assert_eq!(Some(surplus), least_surplus(&nodes, &shares_by_age, reserve, total));
     }
 
     #[test]
@@ -319,6 +331,37 @@ proptest! {
             })
             .min();
         prop_assert_eq!(Some(ours.0), best);
+    }
+
+    /// With one rack in each of two zones.
+    #[test]
+    fn shares_of_one_size_that_take_nodes_at_once_are_spread_alike(
+        sizes in (0..12_u8, 0..12_u8), count in 1..5_u8, most in 0..8_u32,
+    ) {
+        let nodes = (0..sizes.0 + sizes.1)
+            .map(|name| node(name, None, State::Available, u8::from(name < sizes.0), 0));
+        let nodes: Vec<Node> = nodes.collect();
+        let most = most.min(nodes.len() as u32 / u32::from(count));
+        let shares = (0..count).map(|plane| Share {
+            created: format!("2026-01-0{plane}T00:00:00Z"),
+            name: format!("share-{plane}"),
+            control_plane: format!("plane-{plane}"),
+            weight: 1,
+            min_hosts: 0,
+            max_hosts: Some(most),
+            is_held: false,
+        });
+        let shares: Vec<Share> = shares.collect();
+        let after = carried_out(&nodes, &divide(&nodes, &shares, 0));
+        for zone in ["zone-0", "zone-1"] {
+            let counts = shares.iter().map(|share| {
+                let own = in_phase(&after, share, LeasePhase::Leased);
+                own.filter(|node| node.domain.zone == zone).count()
+            });
+            let counts: Vec<usize> = counts.collect();
+            let (least, most) = (counts.iter().min(), counts.iter().max());
+            prop_assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 1), "{zone}: {counts:?}");
+        }
     }
 
     #[test]

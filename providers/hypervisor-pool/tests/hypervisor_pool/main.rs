@@ -26,6 +26,7 @@ mod lost;
 mod members;
 mod migration;
 mod migration_command;
+mod movement;
 mod nodes;
 mod nova;
 mod nova_migration;
