@@ -88,6 +88,7 @@ impl Composer for HypervisorPool {
         desired.conditions.set("MinHostsLeased", &minima);
         report_dead(&dead, &mut desired.conditions);
         without_share(&nodes, shares, &mut desired.conditions);
+        report_returned(&state, &owners, &mut desired.conditions);
         // Nothing in the cluster changes when a node becomes dead.
         let unready = nodes
             .iter()
@@ -283,6 +284,32 @@ fn without_share(nodes: &[Live<Node>], shares: &[Share], conditions: &mut Condit
         let progress = Progress::failed(Reason::LeaseWithoutShare, messages.join("; "));
         conditions.note("LeasesHaveShares", &progress);
     }
+}
+
+/// Reports nodes that came back without a lease and that a share has lost. The pool gives none of them up, and whoever administrates the Nova
+/// of that control plane, as its tenant may, decides how long that lasts.
+fn report_returned(
+    state: &PoolState,
+    owners: &[Subject<HypervisorShareSpec>],
+    conditions: &mut Conditions,
+) {
+    let mut names = Vec::new();
+    for share in owners {
+        let lost = share.status.lost.iter();
+        let returned = lost.filter(|name| state.returned.contains(*name));
+        names.extend(returned.map(|name| format!("{name} ({})", share.name())));
+    }
+    if names.is_empty() {
+        return;
+    }
+    let message = format!(
+        "these nodes came back without a lease, and the pool gives up no machine of them while the HypervisorShare in brackets has lost \
+         them: {}. See its condition LostNodesRemoved. Whoever administrates Nova there, as a tenant may, decides how long that lasts: where \
+         no server is left on a node, remove its name from status.lost by `kubectl edit hypervisorshare NAME --subresource=status`",
+        named(&names, ", ")
+    );
+    let progress = Progress::failed(Reason::NodeLost, message);
+    conditions.note("ReturnedNodesEmpty", &progress);
 }
 
 /// The nodes of each group of machines, by name.

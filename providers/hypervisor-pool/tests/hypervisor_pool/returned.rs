@@ -37,6 +37,11 @@ fn removed_by_hand() -> String {
     )
 }
 
+/// The pool's condition, which is only there while a node that came back may have servers.
+fn returned(cluster: &Cluster) -> Option<[String; 3]> {
+    find_condition(cluster, &pool_key(), "ReturnedNodesEmpty")
+}
+
 /// How many nodes of its group of machines may have servers.
 fn in_use(cluster: &Cluster) -> Value {
     cluster.get(&pool_key()).unwrap()["status"]["groups"][0]["inUse"].clone()
@@ -61,9 +66,21 @@ fn node_that_comes_back_without_its_labels_is_not_removable_until_it_is_empty() 
         [Value::Null, json!(1)]
     );
     assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+    assert_eq!(
+        returned(&cluster),
+        said(
+            "False",
+            "NodeLost",
+            "these nodes came back without a lease, and the pool gives up no machine of them while the HypervisorShare in brackets has lost \
+             them: node-b (prod). See its condition LostNodesRemoved. Whoever administrates Nova there, as a tenant may, decides how long that \
+             lasts: where no server is left on a node, remove its name from status.lost by `kubectl edit hypervisorshare NAME \
+             --subresource=status`"
+        )
+    );
 
     nova.occupy("node-b", 0, 0);
     later(&mut cluster);
+    assert_eq!(returned(&cluster), None);
     assert_eq!(lost(&cluster), Value::Null);
     assert_eq!(
         [removable(&cluster), in_use(&cluster)],
