@@ -281,18 +281,22 @@ impl Cache {
         made
     }
 
-    /// Caches an object. Its body is kept only where the object is a subject, where a composer looked it up, or where
-    /// an operator applied it. Others may be as many and as large as their owners like.
+    /// Caches an object. Its body is kept only where the object is a subject, where a composer looked it up, where an operator applied it, or
+    /// where it is in the namespace of a subject, whose pods would each be read by itself after a start. Others may be as many and as large as
+    /// their owners like.
     fn entry(&self, kind: ResourceKind, place: &Place, object: Value, whole: bool) -> Entry {
         let mut entry = Entry::of(kind, object, whole, &self.managers);
         let mut interests = self.interests.iter();
         // Administrators create Nodes, and whoever reads one reads all.
         let is_node = (kind.group, kind.kind) == ("", "Node");
+        let is_inside = |interest: &Interest| {
+            let prefix = interest.prefix.filter(|_| interest.kinds.contains(&kind));
+            prefix.is_some_and(|prefix| place.namespace().starts_with(prefix))
+        };
+        let is_known = entry.is_own() || is_node || self.interests.iter().any(is_inside);
         let is_wanted = !whole
             || interests.any(|interest| interest.subject == kind)
-            || (Self::extent(kind) == Extent::Whole
-                && entry.is_small()
-                && (entry.is_own() || is_node));
+            || (Self::extent(kind) == Extent::Whole && entry.is_small() && is_known);
         if !is_wanted
             && self
                 .dependencies()

@@ -30,6 +30,8 @@ pub(crate) struct Objects {
     entries: BTreeMap<Place, Entry>,
     /// By their owner's uid.
     owned: HashMap<String, BTreeSet<Place>>,
+    /// For lists of the whole cluster: by the key of a label that one asked for, and by its value, the objects.
+    labelled: HashMap<String, HashMap<String, BTreeSet<Place>>>,
     /// The result of the last apply, for fields that the API server normalises: the wanted digest, and the resulting
     /// one.
     normalized: HashMap<(Place, &'static str), (Digest, Digest)>,
@@ -49,6 +51,7 @@ impl Objects {
             state: State::Starting,
             entries: BTreeMap::new(),
             owned: HashMap::new(),
+            labelled: HashMap::new(),
             normalized: HashMap::new(),
             reached: 0,
         }
@@ -129,6 +132,28 @@ impl Objects {
             .take_while(move |(place, _)| place.is_in(namespace))
     }
 
+    /// All objects with a label. The first time that its key is asked for, all objects are parsed.
+    pub(crate) fn with_label(
+        &mut self,
+        label: &str,
+        value: &str,
+    ) -> impl Iterator<Item = (&Place, &Entry)> {
+        if !self.labelled.contains_key(label) {
+            let mut values: HashMap<String, BTreeSet<Place>> = HashMap::new();
+            for (place, entry) in &self.entries {
+                if let Some(value) = entry.head().labels.remove(label) {
+                    values.entry(value).or_default().insert(place.clone());
+                }
+            }
+            self.labelled.insert(label.to_owned(), values);
+        }
+        let entries = &self.entries;
+        let places = self.labelled.get(label);
+        let places = places.and_then(|values| values.get(value));
+        let places = places.into_iter().flatten();
+        places.filter_map(move |place| Some((place, entries.get(place)?)))
+    }
+
     pub(crate) fn places(&self) -> impl Iterator<Item = &Place> {
         self.entries.keys()
     }
@@ -181,6 +206,7 @@ impl Objects {
         if let Some(before) = &before {
             self.disown(place, before);
         }
+        self.relabel(place, before.as_ref(), Some(&now));
         if let Some(owner) = now.controller() {
             let owned = self.owned.entry(owner.uid.clone()).or_default();
             owned.insert(place.clone());
@@ -197,10 +223,33 @@ impl Objects {
     fn remove(&mut self, place: &Place, before: Head) -> Change {
         self.entries.remove(place);
         self.disown(place, &before);
+        self.relabel(place, Some(&before), None);
         self.normalized.retain(|(other, _), _| other != place);
         Change {
             before: Some(before),
             now: None,
+        }
+    }
+
+    /// Notes an object by the labels that lists have asked for.
+    fn relabel(&mut self, place: &Place, before: Option<&Head>, now: Option<&Head>) {
+        for (label, values) in &mut self.labelled {
+            let value = |head: Option<&Head>| head.and_then(|head| head.labels.get(label)).cloned();
+            let (before, now) = (value(before), value(now));
+            if before == now {
+                continue;
+            }
+            if let Some(before) = before
+                && let Some(places) = values.get_mut(&before)
+            {
+                places.remove(place);
+                if places.is_empty() {
+                    values.remove(&before);
+                }
+            }
+            if let Some(now) = now {
+                values.entry(now).or_default().insert(place.clone());
+            }
         }
     }
 

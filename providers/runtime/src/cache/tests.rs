@@ -3,13 +3,47 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
-use provider_composer::Resource;
+use provider_composer::{Composed, Failure, ObservedState, Reason, Resource, Source, Use};
 use serde_json::json;
 use tokio::time::timeout;
 
 use super::*;
+use crate::external::ExternalSystems;
 use crate::queue::Outcome;
-use crate::testing::{SECRET, Server, WIDGET, during, things, until};
+use crate::testing::{POOL, SECRET, Server, WIDGET, during, things, until};
+
+/// An operator whose subjects have namespaces of their own, and that reads Nodes and Pods.
+struct Agents;
+
+impl Operator for Agents {
+    fn name(&self) -> &'static str {
+        "agents"
+    }
+
+    fn subject(&self) -> ResourceKind {
+        POOL
+    }
+
+    fn ordered_deletion(&self) -> bool {
+        false
+    }
+
+    fn namespace_prefix(&self) -> Option<&'static str> {
+        Some("agents-")
+    }
+
+    fn uses(&self) -> Vec<Use> {
+        vec![Use::reads(Node::KIND), Use::reads(Pod::KIND)]
+    }
+
+    fn composed(&self, _: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
+        Err(Failure::new(Reason::Invalid, "not called in this test"))
+    }
+}
+
+fn agents() -> [Box<dyn Operator>; 1] {
+    [Box::new(Agents)]
+}
 
 /// A cache in which one subject depends on a Secret, in its first version.
 fn cache() -> (Cache, Key, Id) {
@@ -145,6 +179,62 @@ fn nodes_are_kept_before_anyone_reads_them_unless_they_are_large() {
     assert!(is_whole(Node::KIND, "hypervisor"));
     assert!(!is_whole(Node::KIND, &"x".repeat(64 * 1024)));
     assert!(!is_whole(Pod::KIND, "agent"));
+}
+
+/// Otherwise the first reconcile would read each pod by itself.
+#[test]
+fn pods_in_the_namespace_of_a_subject_are_kept_before_anyone_reads_them() {
+    let cache = Cache::new(&agents(), &[]);
+    let is_whole = |namespace: &str, label: &str| {
+        let labels = json!({ "component": label });
+        let metadata = json!({ "name": "a", "namespace": namespace, "resourceVersion": "1", "labels": labels });
+        let object = json!({ "metadata": metadata, "spec": { "nodeName": "b" } });
+        let place = Place::new(namespace, "a");
+        cache.entry(Pod::KIND, &place, object, true).whole
+    };
+    assert!(is_whole("agents-prod", "agent"));
+    assert!(!is_whole("agents-prod", &"x".repeat(64 * 1024)));
+    assert!(!is_whole("kube-system", "agent"));
+}
+
+#[test]
+fn nodes_are_listed_by_a_label_as_it_is_now() {
+    let cache = Cache::new(&agents(), &[]);
+    cache.set_state(Node::KIND, "", State::Live);
+    let put = |name: &str, version: u64, labels: Value| {
+        let metadata =
+            json!({ "name": name, "resourceVersion": version.to_string(), "labels": labels });
+        cache.learn(
+            &Key::new(Node::KIND, "", name),
+            json!({ "metadata": metadata }),
+        );
+    };
+    let external = ExternalSystems::new(Vec::new());
+    let failed = BTreeMap::new();
+    let listed = |value: &str, labels: &[(&str, &str)]| -> Vec<String> {
+        let view = View::new(&cache, &external, &failed);
+        let all = labels.iter().copied().chain([("lease", value)]);
+        let all = all.map(|(label, value)| (label.to_owned(), value.to_owned()));
+        let nodes = view.objects(Node::KIND, "", &all.collect()).found();
+        let nodes = nodes.unwrap_or_default();
+        let names = nodes.iter().map(|node| node["metadata"]["name"].as_str());
+        names.flatten().map(str::to_owned).collect()
+    };
+    put("a", 1, json!({ "lease": "one", "zone": "x" }));
+    put("b", 2, json!({ "zone": "x" }));
+    assert_eq!(listed("one", &[]), ["a"]);
+    put("b", 3, json!({ "lease": "one", "zone": "y" }));
+    put("c", 4, json!({ "lease": "one" }));
+    assert_eq!(listed("one", &[]), ["a", "b", "c"]);
+    assert_eq!(listed("one", &[("zone", "y")]), ["b"]);
+    put("a", 5, json!({ "lease": "two", "zone": "x" }));
+    let gone = Place::new("", "c");
+    let objects = cache.objects(Node::KIND, "");
+    objects.unwrap().saw_go(&gone, 6);
+    assert_eq!(listed("one", &[]), ["b"]);
+    assert_eq!(listed("two", &[]), ["a"]);
+    put("a", 7, json!({ "zone": "x" }));
+    assert_eq!(listed("two", &[]), [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -79,7 +79,7 @@ impl Source for View<'_> {
         namespace: &str,
         labels: &BTreeMap<String, String>,
     ) -> Lookup<Vec<Arc<Value>>> {
-        let Some(objects) = self.cache.objects(kind, namespace) else {
+        let Some(mut objects) = self.cache.objects(kind, namespace) else {
             return Lookup::Unknown(self.cache.state(kind, namespace).why());
         };
         // No object has this name: its state is the state of all that can't be read.
@@ -88,7 +88,12 @@ impl Source for View<'_> {
         }
         let mut found = Vec::new();
         let written = written(labels);
-        for (place, entry) in objects.within(namespace) {
+        let first = labels.first_key_value();
+        let candidates: Box<dyn Iterator<Item = (&Place, &Entry)> + '_> = match first {
+            Some((label, value)) if !kind.namespaced => Box::new(objects.with_label(label, value)),
+            _ => Box::new(objects.within(namespace)),
+        };
+        for (place, entry) in candidates {
             if !entry.may_have(&written) || !entry.head().has(labels) {
                 continue;
             }
