@@ -39,6 +39,7 @@ pub fn most(kind: Kind, case: Case) -> u64 {
         Kind::Neutron => (3_500, 6_700),
         Kind::Ovn => (6_400, 8_300),
         Kind::HypervisorPool => (1_700_000, 600_000),
+        Kind::HypervisorShare => (60_000, 60_000),
     };
     match case {
         Case::New => 1_000 * new,

@@ -11,6 +11,7 @@ mod page;
 mod pool;
 mod reconcile;
 mod report;
+mod share;
 mod size;
 mod table;
 mod ways;

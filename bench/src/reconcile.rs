@@ -14,7 +14,7 @@ use provider_openstack_fixtures::{Cluster, documents};
 use provider_placement::Placement;
 use serde_json::json;
 
-use crate::{ovn, pool};
+use crate::{ovn, pool, share};
 
 /// The resource that is reconciled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -35,6 +35,8 @@ pub enum Kind {
     Ovn,
     /// With 10,000 nodes and 200 shares.
     HypervisorPool,
+    /// With 50 nodes.
+    HypervisorShare,
 }
 
 /// The state of the resource.
@@ -50,10 +52,10 @@ pub enum Case {
 pub type Again = Box<dyn Fn() -> Result<Composed, Failure>>;
 
 impl Kind {
-    /// The states that are counted. A HypervisorPool is new once, and each change of a node reconciles a running one.
+    /// The states that are counted. A HypervisorPool and its shares are new once, and each change of a node reconciles running ones.
     pub fn cases(self) -> &'static [Case] {
         match self {
-            Kind::HypervisorPool => &[Case::Running],
+            Kind::HypervisorPool | Kind::HypervisorShare => &[Case::Running],
             _ => &[Case::New, Case::Running],
         }
     }
@@ -88,6 +90,7 @@ impl Kind {
             Kind::Neutron => service(Neutron, documents::NEUTRON, case),
             Kind::Ovn => ovn::again(case),
             Kind::HypervisorPool => pool::again(case),
+            Kind::HypervisorShare => share::again(),
         }
     }
 }
