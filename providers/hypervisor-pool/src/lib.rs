@@ -34,6 +34,8 @@ pub mod vlans;
 mod working;
 mod zone;
 
+use std::collections::BTreeSet;
+
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, HypervisorShareStatus};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use provider_composer::{
@@ -81,7 +83,7 @@ impl Composer for HypervisorShare {
     ) -> Result<HypervisorShareStatus, Failure> {
         let Some(leases) = Leases::observe(subject, observed)? else {
             let leased = nodes::leased(&subject.spec.control_plane, observed)?;
-            if let Some(waits) = hold::keep(subject, &leased, observed, desired) {
+            if let Some(waits) = hold::keep(subject, &leased, &BTreeSet::new(), observed, desired) {
                 desired.conditions.set("NodesDrained", &waits);
             }
             return Ok(HypervisorShareStatus::default());
@@ -117,7 +119,7 @@ impl Composer for HypervisorShare {
                 }
             }
         } else {
-            hold::keep(subject, leases.nodes(), observed, desired);
+            hold::keep(subject, leases.nodes(), &computes.lost, observed, desired);
         }
         let traits = traits::reconcile(
             subject,

@@ -160,7 +160,13 @@ impl<'a> Share<'a> {
         };
         hosts.report(self.subject, self.leases, desired);
         self.ending(observed, desired);
-        hold::compose(&self.namespace, self.leases, observed, desired);
+        hold::compose(
+            &self.namespace,
+            self.leases,
+            &computes.lost,
+            observed,
+            desired,
+        );
         configuration
     }
 

@@ -4,15 +4,16 @@ mod leftovers;
 mod others;
 
 use jiff::SignedDuration;
+use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Node;
-use provider_composer::Resource;
+use provider_composer::{Key, Resource};
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::LEASE;
 use serde_json::{Value, json};
 
 use crate::drain::{node_key, pod};
 use crate::fixture::*;
-use crate::nova::{Nova, later, service, started};
+use crate::nova::{Nova, Placement, later, service, started};
 
 /// Both nodes are in the share's aggregate, and node-b is dead.
 pub fn with_dead_node() -> (Cluster, Nova) {
@@ -122,6 +123,32 @@ fn node_that_the_status_did_not_name_is_lost_by_the_pod_that_protected_it() {
     later(&mut cluster);
     assert_eq!(lost(&cluster), json!(["node-b"]));
     assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+}
+
+/// A status has 1,000 lost nodes at most.
+#[test]
+fn pod_protects_a_lost_node_until_the_status_has_room_for_its_name() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.occupy("node-b", 1, 0);
+    nova.change(|state| state.placement = Placement::Silent);
+    let earlier = (0..1_000).map(|number| format!("earlier-{number:04}"));
+    let earlier: Vec<String> = earlier.collect();
+    let mut status = cluster.get(&share_key("prod")).unwrap()["status"].clone();
+    status["lost"] = json!(earlier);
+    cluster.set_status(&share_key("prod"), status);
+    for node in ["node-b", "node-a"] {
+        cluster.delete(&node_key(node));
+        later(&mut cluster);
+        assert_eq!(lost(&cluster), json!(earlier));
+        let hold = Key::of::<StatefulSet>("agents-prod", "hold-node-b");
+        assert!(cluster.get(&hold).is_some(), "without {node}");
+    }
+    nova.change(|state| state.placement = Placement::Answering);
+    later(&mut cluster);
+    let names = lost(&cluster);
+    assert!(names.as_array().unwrap().contains(&json!("node-b")));
+    let hold = Key::of::<StatefulSet>("agents-prod", "hold-node-b");
+    assert_eq!(cluster.get(&hold), None);
 }
 
 /// The labels are the lease: a person who removes them by hand ends it as one does who deletes the Node.
