@@ -22,9 +22,11 @@ use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec}
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{
-    DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, Resource, Subject,
+    DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, Resource, ResourceKind,
+    Subject,
 };
 use provider_openstack::{digest, selector};
+use serde::Deserialize;
 
 use crate::leases::Leases;
 use crate::lost::MAX_LOST;
@@ -42,9 +44,45 @@ const NOBODY: i64 = 65534;
 /// most, is longer by eleven.
 const LONGEST: usize = 63 - 11 - "hold-".len();
 
+/// A StatefulSet that holds a node, as far as it is read: each node has one.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Held {
+    spec: HeldSpec,
+    status: HeldStatus,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct HeldSpec {
+    template: HeldTemplate,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct HeldTemplate {
+    spec: HeldPod,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct HeldPod {
+    node_name: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct HeldStatus {
+    ready_replicas: i32,
+}
+
+impl Resource for Held {
+    const KIND: ResourceKind = <StatefulSet as Resource>::KIND;
+}
+
 /// A node that the share leases no longer, though no lease of its ended there: the share's servers may be on it.
 struct Unlabelled<'a> {
-    set: &'a Live<StatefulSet>,
+    set: &'a Live<Held>,
     /// The node, with what it has instead of the share's label.
     name: String,
     /// Whether another control plane leases it.
@@ -163,13 +201,13 @@ pub fn held(share: &str, observed: &ObservedState<'_>) -> BTreeSet<String> {
     held.filter_map(node_of).map(str::to_owned).collect()
 }
 
-fn list(namespace: &str, observed: &ObservedState<'_>) -> Lookup<Vec<Live<StatefulSet>>> {
-    observed.list::<StatefulSet>(namespace, &[(COMPONENT, HOLD)])
+fn list(namespace: &str, observed: &ObservedState<'_>) -> Lookup<Vec<Live<Held>>> {
+    observed.list::<Held>(namespace, &[(COMPONENT, HOLD)])
 }
 
 /// Those of nodes that the share doesn't lease any more, though no lease of theirs has ended.
 fn unlabelled<'a>(
-    sets: &'a [Live<StatefulSet>],
+    sets: &'a [Live<Held>],
     leased: &[Live<Node>],
     observed: &ObservedState<'_>,
 ) -> Vec<Unlabelled<'a>> {
@@ -200,9 +238,9 @@ fn unlabelled<'a>(
 
 /// Those of lost nodes that a status doesn't name, which would be forgotten with them.
 fn unstored<'a>(
-    sets: &'a [Live<StatefulSet>],
+    sets: &'a [Live<Held>],
     lost: &BTreeSet<String>,
-) -> impl Iterator<Item = &'a Live<StatefulSet>> {
+) -> impl Iterator<Item = &'a Live<Held>> {
     let unstored: BTreeSet<&String> = lost.iter().skip(MAX_LOST).collect();
     let is_unstored = move |node: &str| unstored.contains(&node.to_owned());
     let sets = sets.iter();
@@ -210,17 +248,17 @@ fn unstored<'a>(
 }
 
 /// Whether the node had no server any more when this share saw it last.
-fn was_wiped(set: &Live<StatefulSet>) -> bool {
+fn was_wiped(set: &Live<Held>) -> bool {
     let phase = set.metadata.labels.get(PHASE).map(String::as_str);
     phase == Some(LeasePhase::Wiping.name())
 }
 
 /// The node that a StatefulSet holds.
-fn node_of(set: &Live<StatefulSet>) -> Option<&str> {
-    set.body.spec.template.spec.as_ref()?.node_name.as_deref()
+fn node_of(set: &Live<Held>) -> Option<&str> {
+    set.body.spec.template.spec.node_name.as_deref()
 }
 
-fn keep_one(namespace: &str, set: &Live<StatefulSet>, desired: &mut DesiredState) {
+fn keep_one(namespace: &str, set: &Live<Held>, desired: &mut DesiredState) {
     let name = &set.metadata.name;
     desired.keep(Key::of::<StatefulSet>(namespace, name));
     desired.keep(Key::of::<PodDisruptionBudget>(namespace, name));
@@ -235,11 +273,10 @@ fn keep_budgets(namespace: &str, observed: &ObservedState<'_>, desired: &mut Des
 }
 
 /// Whether the pods of all nodes that are Ready are Ready too. Others may be evicted.
-fn readiness(namespace: &str, nodes: &[Live<Node>], sets: &[Live<StatefulSet>]) -> Progress {
-    let ready = sets.iter().filter(|set| {
-        let status = set.body.status.as_ref();
-        status.and_then(|status| status.ready_replicas) >= Some(1)
-    });
+fn readiness(namespace: &str, nodes: &[Live<Node>], sets: &[Live<Held>]) -> Progress {
+    let ready = sets
+        .iter()
+        .filter(|set| set.body.status.ready_replicas >= 1);
     let ready: BTreeSet<&str> = ready.filter_map(node_of).collect();
     let names = nodes.iter().filter(|node| node.body.is_ready());
     let names = names.map(|node| node.metadata.name.as_str());
