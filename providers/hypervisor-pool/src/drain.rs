@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::{ComputeService, ComputeState, HypervisorShareSpec, LeasePhase};
 use c5c3_api::nova::NovaSpec;
-use provider_composer::{Custom, Live, Lookup, ObservedState, Subject};
+use provider_composer::{Custom, Live, Lookup, ObservedState, Resource, Subject};
 use provider_openstack::Awaited;
 
 use crate::hold::HOLD;
