@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
-use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Subject};
+use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject};
 
 use crate::leftovers;
-use crate::nova::{Access, Change, Occupants, Question, Service};
+use crate::nova::{Access, Call, Change, Occupants, Question, Service, request};
 
 /// A Nova that answers.
 pub struct Api {
@@ -45,7 +45,13 @@ impl Api {
     /// # Errors
     /// The call can't be written.
     pub fn call(&self, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
-        self.access.call(change, desired)
+        let access = self.access.clone();
+        let call = request(&Call { access, change }).map_err(|error| {
+            let message = format!("a call of Nova can't be written: {error}");
+            Failure::new(Reason::InternalError, message)
+        })?;
+        desired.call(call);
+        Ok(())
     }
 }
 

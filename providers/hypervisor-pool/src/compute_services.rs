@@ -50,8 +50,6 @@ pub struct Computes {
     pub lost: BTreeSet<String>,
     /// The compute services, by host. Missing where no nova-compute of this share ever ran.
     pub services: Lookup<BTreeMap<String, Service>>,
-    /// How the Nova is reached that answers.
-    pub access: Option<Access>,
     /// The leased nodes that are in the share's aggregate. None where it wants none, or Nova's aggregates can't be read.
     pub inside: Option<BTreeSet<String>>,
 }
@@ -90,7 +88,6 @@ pub fn reconcile(
             return Ok(Computes {
                 lost,
                 services: Lookup::Missing,
-                access: None,
                 inside: None,
             });
         }
@@ -110,15 +107,14 @@ pub fn reconcile(
     }
     let often = leases.draining() > 0 || is_asked || !progress.is_ready();
     desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
-    let (services, access) = match nova {
-        Nova::Known(api) => (Lookup::Found(api.services), Some(api.access)),
-        Nova::Unknown(why) => (Lookup::Unknown(why), None),
-        Nova::Never => (Lookup::Missing, None),
+    let services = match nova {
+        Nova::Known(api) => Lookup::Found(api.services),
+        Nova::Unknown(why) => Lookup::Unknown(why),
+        Nova::Never => Lookup::Missing,
     };
     Ok(Computes {
         lost,
         services,
-        access,
         inside,
     })
 }

@@ -29,7 +29,6 @@ mod share;
 mod state;
 mod status;
 mod surplus;
-mod traits;
 pub mod vlans;
 mod working;
 mod zone;
@@ -105,12 +104,11 @@ impl Composer for HypervisorShare {
                 desired.conditions.note("NodesDrained", &drained);
             }
         }
-        let mut configuration = None;
         if leases.count() > 0 {
             let share = Share::of(subject, &leases, &reports);
             match namespace::compose(subject, observed, desired)? {
                 Progress::Ready => {
-                    configuration = share.compose(&computes, observed, desired);
+                    share.compose(&computes, observed, desired);
                 }
                 waiting => {
                     desired.conditions.set("AgentsReady", &waiting);
@@ -121,15 +119,6 @@ impl Composer for HypervisorShare {
         } else {
             hold::keep(subject, leases.nodes(), &computes.lost, observed, desired);
         }
-        let traits = traits::reconcile(
-            subject,
-            &leases,
-            reports.pods(),
-            &computes,
-            configuration.as_deref(),
-            observed,
-            desired,
-        )?;
         Ok(HypervisorShareStatus {
             hosts: leases.hosts(&reports),
             host_count: Some(leases.count()),
@@ -140,7 +129,6 @@ impl Composer for HypervisorShare {
                 .filter(|_| reports.has_servers())
                 .map(str::to_owned),
             lost: computes.lost.into_iter().take(lost::MAX_LOST).collect(),
-            traits,
             physical_networks,
             conditions: Vec::new(),
         })

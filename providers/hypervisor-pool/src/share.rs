@@ -19,7 +19,6 @@ use crate::drain::{self, DRAIN, Reports, WIPE};
 use crate::leases::Leases;
 use crate::nodes::{self, LEASE, Node, PHASE};
 use crate::pod::{Agent, Nodes};
-use crate::traits::NOVA_COMPUTE;
 use crate::working::Hosts;
 use crate::{hold, libvirt, status};
 
@@ -47,14 +46,13 @@ impl<'a> Share<'a> {
         }
     }
 
-    /// Composes everything in the namespace. What waits for its configuration stays as it is. Returns what stands for the configuration of
-    /// nova-compute, if it is known.
+    /// Composes everything in the namespace. What waits for its configuration stays as it is.
     pub fn compose(
         &self,
         computes: &Computes,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Option<String> {
+    ) {
         let lacks = status::lacks(self.reports.pods());
         let requirements = status::requirements(&lacks);
         desired.conditions.note("HostsReady", &requirements);
@@ -126,16 +124,13 @@ impl<'a> Share<'a> {
             ),
             ("libvirt", "LibvirtReady", Ok(libvirt)),
             (
-                NOVA_COMPUTE,
+                "nova-compute",
                 "ComputeReady",
                 nova.clone()
                     .and_then(|nova| agents::nova_compute(settings, pool, &nova, &providers)),
             ),
         ];
         let agents = composed.each_ref().map(|(name, ..)| *name);
-        let compute = composed.iter().find(|(name, ..)| *name == NOVA_COMPUTE);
-        let compute = compute.and_then(|(.., agent)| agent.as_ref().ok());
-        let configuration = compute.map(|agent| agent.configuration.clone());
         for (name, condition, agent) in composed {
             match agent {
                 Ok(agent) => {
@@ -167,7 +162,6 @@ impl<'a> Share<'a> {
             observed,
             desired,
         );
-        configuration
     }
 
     /// Composes what connects nodes to physical networks. Not all nodes must be: others have no gateways.

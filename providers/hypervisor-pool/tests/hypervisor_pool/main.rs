@@ -37,7 +37,6 @@ mod returned;
 mod root;
 mod same_identity;
 mod surplus;
-mod traits;
 mod uplinks;
 mod vlans;
 mod wipe;
