@@ -70,6 +70,9 @@ struct Annotations {
     /// Names of retained resources to delete, between commas.
     #[serde(rename = "c5c3.io/delete-retained")]
     delete_retained: String,
+    /// Lower quotas of pools that are accepted, each as `<composed resource>:<quota>`, between commas.
+    #[serde(rename = "c5c3.io/lower-quotas")]
+    lower_quotas: String,
     /// Number of machines that are marked to be deleted before others.
     #[serde(rename = "c5c3.io/machines-marked")]
     machines_marked: Option<String>,
@@ -106,11 +109,12 @@ impl Metadata {
 
     /// The retained resources that the claim's owner wants deleted.
     pub fn released(&self) -> BTreeSet<&str> {
-        self.annotations
-            .delete_retained
-            .split(',')
-            .map(str::trim)
-            .collect()
+        listed(&self.annotations.delete_retained)
+    }
+
+    /// The quotas, each as `<composed resource>:<quota>`, that pools may get although they had higher ones.
+    pub fn lower_quotas(&self) -> BTreeSet<&str> {
+        listed(&self.annotations.lower_quotas)
     }
 
     /// What the annotation [`MACHINES_MARKED`] says.
@@ -146,4 +150,9 @@ impl Metadata {
     pub fn claim_path(&self) -> String {
         format!("{}/{}", self.claim_namespace(), self.claim_name())
     }
+}
+
+/// What an annotation lists between commas.
+fn listed(annotation: &str) -> BTreeSet<&str> {
+    annotation.split(',').map(str::trim).collect()
 }

@@ -8,12 +8,13 @@ use function_protocol::Fatal;
 use serde::Serialize;
 
 use super::Recipe;
+use super::pool_quota::KeptQuota;
 use super::wanted::{Client, Rbd, Storage, Storages};
 use crate::composed::Composed;
 use crate::manifest::Manifest;
 use crate::manifest::ceph::{
     CephBlockPool, CephClient, CephFilesystem, CephObjectStore, CephObjectStoreUser, Gateway,
-    MetadataServer, NAMESPACE, NamedPool, PhaseStatus, Pool, Quotas, Replicated,
+    MetadataServer, NAMESPACE, NamedPool, PhaseStatus, Pool, Replicated,
 };
 use crate::observed::Observation;
 
@@ -22,6 +23,10 @@ use crate::observed::Observation;
 pub struct Ceph {
     /// The RBD pools, by purpose and cluster.
     pub pools: BTreeMap<(Rbd, String), ResourceStatus>,
+    /// The most bytes that each RBD pool may hold; infinite without a quota.
+    pub quotas: BTreeMap<(Rbd, String), f64>,
+    /// The quotas that are higher than what is wanted.
+    pub kept_quotas: Vec<KeptQuota>,
     /// The filesystem.
     pub filesystem: Option<ResourceStatus>,
     /// What isn't ready, in words.
@@ -40,8 +45,7 @@ impl Recipe<'_> {
         let mut ceph = Ceph::default();
         for storage in &storages.each {
             for pool in &storage.pools {
-                let status = self.rbd_pool(storage, *pool, composed, &mut ceph.waiting)?;
-                ceph.pools.insert((*pool, storage.cluster.clone()), status);
+                self.rbd_pool(storage, *pool, composed, &mut ceph)?;
             }
             for client in &storage.clients {
                 self.client(storage, *client, composed, &mut ceph.waiting)?;
@@ -61,49 +65,37 @@ impl Recipe<'_> {
         storage: &Storage,
         purpose: Rbd,
         composed: &mut Composed<'_>,
-        waiting: &mut Vec<String>,
-    ) -> Result<ResourceStatus, Fatal> {
+        ceph: &mut Ceph,
+    ) -> Result<(), Fatal> {
         let claim = &self.cluster.spec.storage.ceph;
         let compression = match purpose {
             Rbd::Volumes => claim.volume_pool.compression,
             Rbd::Images => claim.image_pool.compression,
             Rbd::Ephemeral => Compression::None,
         };
-        let quota = self.quota_gb(purpose)?.map(|quota| Quotas {
-            max_size: format!("{quota}G"),
-        });
+        let resource = purpose.resource(&storage.cluster);
+        let (quota, kept) = self.pool_quota(purpose, &resource, composed)?;
         let pool = |storage: &Storage| {
             let mut pool = storage.pool(purpose.replication(&self.cluster.spec));
             pool.parameters
                 .insert("compression_mode", word(compression));
             CephBlockPool {
                 pool: Pool {
-                    quotas: quota,
+                    quotas: quota.stated(),
                     ..pool
                 },
                 enable_rbd_stats: purpose == Rbd::Volumes,
             }
         };
         let name = purpose.pool(&self.names);
-        storage.compose(
-            &purpose.resource(&storage.cluster),
-            name,
-            pool,
-            composed,
-            waiting,
-        )
-    }
-
-    /// The most that a pool may hold in GB: what the site allows, and for volumes what the claim asks for where that is less.
-    pub fn quota_gb(&self, purpose: Rbd) -> Result<Option<u64>, Fatal> {
-        let limits = &self.presets.size(self.cluster.spec.size)?.storage;
-        let asked = self.cluster.spec.storage.ceph.volume_pool.quota_gb;
-        let (limit, asked) = match purpose {
-            Rbd::Volumes => (limits.volumes, Some(asked).filter(|quota| *quota > 0)),
-            Rbd::Images => (limits.images, None),
-            Rbd::Ephemeral => (limits.ephemeral, None),
-        };
-        Ok(limit.into_iter().chain(asked).min())
+        let status = storage.compose(&resource, name, pool, composed, &mut ceph.waiting)?;
+        let key = (purpose, storage.cluster.clone());
+        ceph.pools.insert(key.clone(), status);
+        ceph.quotas.insert(key, quota.bytes);
+        // The quota of another owner's pool stays as it is anyway.
+        let kept = kept.filter(|_| !composed.is_foreign(&resource));
+        ceph.kept_quotas.extend(kept);
+        Ok(())
     }
 
     fn client(

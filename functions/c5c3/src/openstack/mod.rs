@@ -9,6 +9,7 @@ mod deletion;
 mod exposure;
 mod keys;
 mod part;
+mod pool_quota;
 mod quota;
 mod requests;
 mod shares;

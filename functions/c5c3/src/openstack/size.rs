@@ -10,11 +10,12 @@ use serde::Deserialize;
 
 use super::Recipe;
 use super::control_plane::{ENFORCED, NAMESPACE};
+use super::pool_quota::KeptQuota;
 use super::site::CONTROL_PLANE;
 use crate::observed::{Observation, condition, last_composed};
 use crate::transitions;
 
-/// Whether the control plane has the claim's size. It isn't set before it has been False.
+/// Whether the control plane and the quotas of its pools have the claim's size. It isn't set before it has been False.
 const SIZE_ACCEPTED: &str = "SizeAccepted";
 
 /// What a control plane runs with, as far as the quota and the Pod Security of its namespace follow from it.
@@ -63,24 +64,47 @@ impl Running {
 }
 
 impl Recipe<'_> {
-    /// Says what the control plane keeps of its former size, and what to do.
-    pub fn size_accepted(&self, control_plane: &ControlPlaneStatus, response: &mut Response) {
+    /// Says what the control plane keeps of its former size, which pools keep their quotas, and what to do.
+    pub fn size_accepted(
+        &self,
+        control_plane: &ControlPlaneStatus,
+        quotas: &[KeptQuota],
+        response: &mut Response,
+    ) {
         let kept = &self.running.infrastructure.fields;
-        let said = condition(&control_plane.conditions, SIZE_ACCEPTED);
+        let said = condition(&control_plane.conditions, SIZE_ACCEPTED)
+            .filter(|said| said.status != "True");
+        let mut sentences = Vec::new();
         if !kept.is_empty() {
-            let message = format!(
+            sentences.push(format!(
                 "{}: while a control plane runs, volumes don't shrink and keep their StorageClass, RabbitMQ loses no members, a \
                  MariaDB of one member doesn't become a Galera cluster or the reverse, and MaxScale stays; everything else follows \
                  the size. Choose the former size, or ask the platform team to recreate MariaDB from a backup",
                 kept.join("; ")
-            );
-            transitions::set(response, SIZE_ACCEPTED, false, Reason::Unsupported, message);
-        } else if let Some(said) = said.filter(|said| said.status != "True") {
+            ));
+        } else if let Some(said) = said {
             // Only the c5c3-operator sees whether volumes can grow.
-            transitions::repeat(response, SIZE_ACCEPTED, false, said, false);
+            if quotas.is_empty() {
+                return transitions::repeat(response, SIZE_ACCEPTED, false, said, false);
+            }
+            sentences.extend(Some(said.message.clone()).filter(|message| !message.is_empty()));
+        }
+        if !quotas.is_empty() {
+            sentences.push(self.quotas_kept(quotas));
+        }
+        if !sentences.is_empty() {
+            let message = sentences.join(". ");
+            transitions::set(response, SIZE_ACCEPTED, false, Reason::Unsupported, message);
         } else if response.had_condition(SIZE_ACCEPTED) {
+            let mut accepted = self.cluster.metadata.lower_quotas().into_iter();
+            let message = match accepted.any(|quota| !quota.is_empty()) {
+                true => {
+                    "remove the annotation c5c3.io/lower-quotas: it accepts the same quotas again, whatever pools hold then"
+                }
+                false => "",
+            };
             let reason = Reason::SizeAccepted;
-            transitions::set(response, SIZE_ACCEPTED, true, reason, String::new());
+            transitions::set(response, SIZE_ACCEPTED, true, reason, message.to_owned());
         }
     }
 }

@@ -60,7 +60,7 @@ impl Recipe<'_> {
         self.tests_passed(control_plane, response);
         self.bootstrap_allowed(response)?;
         self.images_ready(control_plane, response);
-        self.size_accepted(control_plane, response);
+        self.size_accepted(control_plane, &findings.ceph.kept_quotas, response);
         self.retained(&findings.retained, response);
         let connection = self.connection(findings.tenant.as_ref(), response);
         response.status(&OpenStackClusterStatus {
@@ -299,7 +299,9 @@ impl Recipe<'_> {
                 ..CephPoolStatus::default()
             })
         };
-        let quota = self.quota_gb(Rbd::Volumes).ok().flatten();
+        let quotas = ceph.quotas.iter();
+        let quotas = quotas.filter(|((pool, _), _)| *pool == Rbd::Volumes);
+        let quota = quotas.map(|(_, bytes)| *bytes).min_by(f64::total_cmp);
         let first = self.site.storages.first()?.name.name();
         let client = self.cluster.spec.services.cinder.then(|| CephClientStatus {
             name: Some(self.names.with(Client::Cinder.service())),
@@ -307,8 +309,8 @@ impl Recipe<'_> {
         });
         Some(CephResources {
             volume_pool: pool(Rbd::Volumes).map(|pool| CephPoolStatus {
-                quota_bytes: quota.map(|quota| quota as f64 * 1e9).and_then(exact),
-                available_bytes: self.available_bytes(),
+                quota_bytes: quota.and_then(exact),
+                available_bytes: self.available_bytes(ceph),
                 ..pool
             }),
             image_pool: pool(Rbd::Images),
@@ -326,14 +328,14 @@ impl Recipe<'_> {
 impl Recipe<'_> {
     /// Bytes left for volumes over all storage pools: what Ceph has free, by the copies kept, within the quota of each
     /// pool. None until a pool reports.
-    fn available_bytes(&self) -> Option<u64> {
+    fn available_bytes(&self, ceph: &Ceph) -> Option<u64> {
         let claim = &self.cluster.spec.storage.ceph.volume_pool;
-        let quota = self.quota_gb(Rbd::Volumes).ok().flatten();
-        let limit = quota.map_or(f64::INFINITY, |quota| quota as f64 * 1e9);
         let free = self.site.storages.iter().filter_map(|pool| {
             let capacity = pool.composite.as_ref()?.status.capacity.as_ref()?;
             let raw: Quantity = capacity.available.as_deref()?.parse().ok()?;
-            Some((raw.amount() / f64::from(claim.replication)).min(limit))
+            let key = (Rbd::Volumes, pool.name.name().to_owned());
+            let quota = ceph.quotas.get(&key).copied().unwrap_or(f64::INFINITY);
+            Some((raw.amount() / f64::from(claim.replication)).min(quota))
         });
         let free: Vec<f64> = free.collect();
         (!free.is_empty())

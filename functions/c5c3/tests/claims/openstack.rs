@@ -4,6 +4,7 @@ mod agents;
 mod bootstrap;
 mod exposure;
 mod mistakes;
+mod pool_quotas;
 mod pools;
 mod retained;
 mod shares;

@@ -13,9 +13,14 @@ fn running(size: &str, used: &Value) -> Call {
     next(call, &outcome, used, &runs)
 }
 
+/// A claim of a size, in pools that none limits: what is kept of their quotas is said by the same condition.
 fn sized(size: &str) -> Call {
     let mut call = call("customer-a-prod");
     call.composite["spec"]["size"] = json!(size);
+    let sizes = call.input.as_mut().unwrap()["sizes"].as_object_mut();
+    for size in sizes.unwrap().values_mut() {
+        size["storage"] = json!({});
+    }
     call
 }
 
