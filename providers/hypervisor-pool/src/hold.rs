@@ -29,7 +29,6 @@ use provider_openstack::{digest, selector};
 use serde::Deserialize;
 
 use crate::leases::Leases;
-use crate::lost::MAX_LOST;
 use crate::nodes::{self, LEASE, Node, PHASE};
 use crate::pod::{COMPONENT, Rights, container, on_node, resources};
 use crate::{drain, images, named};
@@ -91,11 +90,11 @@ struct Unlabelled<'a> {
 
 /// Composes what holds the nodes of a share until their leases have ended: a server may appear on a node that is being released, and what
 /// Nova, OVN and the node itself have of the share is only deleted while the node is there. A node that has lost the label of its lease is
-/// held as before, and so is one of the `lost` nodes that the status has no room for.
+/// held as before, and so is one of the `unstored` nodes: lost ones that the status has no room for.
 pub fn compose(
     namespace: &str,
     leases: &Leases,
-    lost: &BTreeSet<String>,
+    unstored: &BTreeSet<String>,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) {
@@ -111,7 +110,7 @@ pub fn compose(
     for node in unlabelled(&sets, leases.nodes(), observed) {
         keep_one(namespace, node.set, desired);
     }
-    for set in unstored(&sets, lost) {
+    for set in of_nodes(&sets, unstored) {
         keep_one(namespace, set, desired);
     }
     let progress = match unknown {
@@ -137,19 +136,19 @@ pub fn awaits_namespace(share: &str) -> Progress {
 }
 
 /// Keeps the namespace of a share whose last nodes have lost the label of its lease, and what holds them. Returns what is waited for with
-/// it; none where no such node is left. `leased` has the nodes with the label. What holds `lost` nodes that the status has no room for is
-/// kept too.
+/// it; none where no such node is left. `leased` has the nodes with the label. What holds the `unstored` nodes, lost ones that the
+/// status has no room for, is kept too.
 pub fn keep(
     share: &Subject<HypervisorShareSpec>,
     leased: &[Live<Node>],
-    lost: &BTreeSet<String>,
+    unstored: &BTreeSet<String>,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Option<Progress> {
     let namespace = drain::namespace(share.name());
     let progress = match list(&namespace, observed) {
         Lookup::Found(sets) => {
-            for set in unstored(&sets, lost) {
+            for set in of_nodes(&sets, unstored) {
                 keep_one(&namespace, set, desired);
                 desired.keep(Key::of::<Namespace>("", &namespace));
             }
@@ -236,15 +235,13 @@ fn unlabelled<'a>(
     unlabelled.collect()
 }
 
-/// Those of lost nodes that a status doesn't name, which would be forgotten with them.
-fn unstored<'a>(
+/// Those of some nodes.
+fn of_nodes<'a>(
     sets: &'a [Live<Held>],
-    lost: &BTreeSet<String>,
+    nodes: &BTreeSet<String>,
 ) -> impl Iterator<Item = &'a Live<Held>> {
-    let unstored: BTreeSet<&String> = lost.iter().skip(MAX_LOST).collect();
-    let is_unstored = move |node: &str| unstored.contains(&node.to_owned());
     let sets = sets.iter();
-    sets.filter(move |set| node_of(set).is_some_and(&is_unstored))
+    sets.filter(move |set| node_of(set).is_some_and(|node| nodes.contains(node)))
 }
 
 /// Whether the node had no server any more when this share saw it last.

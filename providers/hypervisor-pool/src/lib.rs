@@ -104,11 +104,12 @@ impl Composer for HypervisorShare {
                 desired.conditions.note("NodesDrained", &drained);
             }
         }
+        let unstored = lost::without_room(subject, &computes.lost, observed);
         if leases.count() > 0 {
             let share = Share::of(subject, &leases, &reports);
             match namespace::compose(subject, observed, desired)? {
                 Progress::Ready => {
-                    share.compose(&computes, observed, desired);
+                    share.compose(&computes, &unstored, observed, desired);
                 }
                 waiting => {
                     desired.conditions.set("AgentsReady", &waiting);
@@ -117,7 +118,7 @@ impl Composer for HypervisorShare {
                 }
             }
         } else {
-            hold::keep(subject, leases.nodes(), &computes.lost, observed, desired);
+            hold::keep(subject, leases.nodes(), &unstored, observed, desired);
         }
         Ok(HypervisorShareStatus {
             hosts: leases.hosts(&reports),
@@ -128,7 +129,7 @@ impl Composer for HypervisorShare {
                 .surplus_since()
                 .filter(|_| reports.has_servers())
                 .map(str::to_owned),
-            lost: computes.lost.into_iter().take(lost::MAX_LOST).collect(),
+            lost: computes.lost.difference(&unstored).cloned().collect(),
             physical_networks,
             conditions: Vec::new(),
         })

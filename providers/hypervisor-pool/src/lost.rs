@@ -16,7 +16,7 @@ use crate::hold::HOLD;
 use crate::leases::Leases;
 use crate::members::known;
 use crate::named;
-use crate::nodes::{FORMER_LEASE, LEASE, SINCE};
+use crate::nodes::{FORMER_LEASE, LEASE, Node, SINCE};
 use crate::nova::{Change, Leftover, Question, Service, VALID, after};
 use crate::zone::OccupantsOf;
 
@@ -24,7 +24,7 @@ use crate::zone::OccupantsOf;
 pub const CONDITION: &str = "LostNodesRemoved";
 
 /// How many lost nodes a status names.
-pub const MAX_LOST: usize = 1000;
+const MAX_LOST: usize = 1000;
 
 /// Returns the nodes of a share that may have servers, as its status has them: those that it leases and those that it has lost. A node
 /// that is wiped has none.
@@ -49,6 +49,28 @@ pub fn no_longer_leased(
         lost.remove(&node.metadata.name);
     }
     lost
+}
+
+/// Returns those of the lost nodes that the status of a share has no room for: what protects them tells of them, and stays. Those that the
+/// status names already come first, because nothing else tells of them any more. Then come those that are back: the pool, which gives up no
+/// machine of a lost node, reads statuses alone.
+pub fn without_room(
+    share: &Subject<HypervisorShareSpec>,
+    lost: &BTreeSet<String>,
+    observed: &ObservedState<'_>,
+) -> BTreeSet<String> {
+    if lost.len() <= MAX_LOST {
+        return BTreeSet::new();
+    }
+    let stored: BTreeSet<&String> = share.status.lost.iter().collect();
+    let mut nodes: Vec<&String> = lost.iter().collect();
+    nodes.sort_by_cached_key(|node| {
+        let is_new = !stored.contains(node);
+        // One that can't be read may be back.
+        let is_away = is_new && observed.get::<Node>("", node).is_missing();
+        (is_new, is_away)
+    });
+    nodes.into_iter().skip(MAX_LOST).cloned().collect()
 }
 
 /// What is said of lost nodes while no Secret has Nova's configuration, nor a copy is left, which goes with the last node.

@@ -1,6 +1,6 @@
 //! What a share composes in the namespace of its agents: configuration, certificates and agents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use k8s_openapi::api::apps::v1::DaemonSet;
@@ -46,10 +46,12 @@ impl<'a> Share<'a> {
         }
     }
 
-    /// Composes everything in the namespace. What waits for its configuration stays as it is.
+    /// Composes everything in the namespace. What waits for its configuration stays as it is. `unstored` has the lost nodes that the status
+    /// has no room for.
     pub fn compose(
         &self,
         computes: &Computes,
+        unstored: &BTreeSet<String>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {
@@ -155,13 +157,7 @@ impl<'a> Share<'a> {
         };
         hosts.report(self.subject, self.leases, desired);
         self.ending(observed, desired);
-        hold::compose(
-            &self.namespace,
-            self.leases,
-            &computes.lost,
-            observed,
-            desired,
-        );
+        hold::compose(&self.namespace, self.leases, unstored, observed, desired);
     }
 
     /// Composes what connects nodes to physical networks. Not all nodes must be: others have no gateways.

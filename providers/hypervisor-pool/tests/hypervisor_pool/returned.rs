@@ -1,5 +1,6 @@
 //! Nodes that come back without the labels of their lease, though they may have servers.
 
+use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Key;
 use provider_composer_testing::Cluster;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::drain::{cordon, node_key, phase, pod};
 use crate::fixture::*;
-use crate::lost::{lost, node_lost, removed, said, with_dead_node};
+use crate::lost::{lose, lost, node_lost, removed, said, with_dead_node};
 use crate::nova::{later, service, started};
 
 /// The nodes that the pool can lose.
@@ -86,6 +87,28 @@ fn node_that_comes_back_without_its_labels_is_not_removable_until_it_is_empty() 
         [removable(&cluster), in_use(&cluster)],
         [json!(["node-b"]), json!(0)]
     );
+}
+
+/// The pool reads no StatefulSets. The status names 1,000 lost nodes at most.
+#[test]
+fn node_that_comes_back_has_the_last_room_in_the_status() {
+    let (mut cluster, nova) = with_dead_node();
+    let mut earlier = lose(&mut cluster, &nova, 999, "earlier");
+    for node in ["node-a", "node-b"] {
+        nova.occupy(node, 1, 0);
+        cluster.delete(&node_key(node));
+    }
+    put_node(&mut cluster, "node-b", "10.0.0.2");
+    cordon(&mut cluster, "node-b", true);
+    later(&mut cluster);
+    earlier.push("node-b".to_owned());
+    assert_eq!(lost(&cluster), json!(earlier));
+    assert_eq!(removable(&cluster), Value::Null);
+    let is_held = |node: &str| {
+        let hold = Key::of::<StatefulSet>("agents-prod", &format!("hold-{node}"));
+        cluster.get(&hold).is_some()
+    };
+    assert_eq!(["node-a", "node-b"].map(is_held), [true, false]);
 }
 
 #[test]

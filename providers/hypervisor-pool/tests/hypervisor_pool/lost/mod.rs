@@ -125,17 +125,25 @@ fn node_that_the_status_did_not_name_is_lost_by_the_pod_that_protected_it() {
     assert_eq!(removed(&cluster), node_lost("node-b (1)"));
 }
 
-/// A status has 1,000 lost nodes at most.
-#[test]
-fn pod_protects_a_lost_node_until_the_status_has_room_for_its_name() {
+/// Lets a share have lost so many nodes before, whose names begin so, and of which Placement doesn't say whether it has them.
+pub fn lose(cluster: &mut Cluster, nova: &Nova, count: u32, name: &str) -> Vec<String> {
+    nova.change(|state| state.placement = Placement::Silent);
+    let names = (0..count).map(|number| format!("{name}-{number:04}"));
+    let names: Vec<String> = names.collect();
+    let mut status = cluster.get(&share_key("prod")).unwrap()["status"].clone();
+    status["lost"] = json!(names);
+    cluster.set_status(&share_key("prod"), status);
+    names
+}
+
+/// A status has 1,000 lost nodes at most, and nothing else tells of those that it names already.
+#[rstest::rstest]
+#[case::that_sorts_before("earlier")]
+#[case::that_sorts_after("worker")]
+fn pod_protects_a_lost_node_until_the_status_has_room_for_its_name(#[case] name: &str) {
     let (mut cluster, nova) = with_dead_node();
     nova.occupy("node-b", 1, 0);
-    nova.change(|state| state.placement = Placement::Silent);
-    let earlier = (0..1_000).map(|number| format!("earlier-{number:04}"));
-    let earlier: Vec<String> = earlier.collect();
-    let mut status = cluster.get(&share_key("prod")).unwrap()["status"].clone();
-    status["lost"] = json!(earlier);
-    cluster.set_status(&share_key("prod"), status);
+    let earlier = lose(&mut cluster, &nova, 1_000, name);
     for node in ["node-b", "node-a"] {
         cluster.delete(&node_key(node));
         later(&mut cluster);
