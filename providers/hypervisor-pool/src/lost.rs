@@ -95,8 +95,8 @@ fn unlisted(lost: &BTreeSet<String>, share: &str) -> Progress {
     Progress::Unknown { message }
 }
 
-/// How a person takes nodes out of the status. What protects a node adds it again.
-fn removed_by_hand(share: &str) -> String {
+/// How a person takes nodes out of the status of a share. What protects a node adds it again.
+pub fn removed_by_hand(share: &str) -> String {
     let namespace = drain::namespace(share);
     format!(
         "Where no server is left there, remove the label {SINCE} or {FORMER_LEASE} of a node that has it without {LEASE}, and delete the \

@@ -20,7 +20,7 @@ use crate::drain::Reports;
 use crate::lifecycle::{Change, changes};
 use crate::nodes::{self, FORMER_LEASE, LEASE, Node, PHASE, ROLE, SINCE};
 use crate::state::{PoolState, only, shares};
-use crate::{named, surplus, vlans};
+use crate::{lost, named, surplus, vlans};
 
 const GIGABYTE: f64 = 1e9;
 
@@ -295,8 +295,8 @@ fn report_returned(
 ) {
     let mut names = Vec::new();
     for share in owners {
-        let lost = share.status.lost.iter();
-        let returned = lost.filter(|name| state.returned.contains(*name));
+        let returned = share.status.lost.iter();
+        let returned = returned.filter(|name| state.returned.contains(*name));
         names.extend(returned.map(|name| format!("{name} ({})", share.name())));
     }
     if names.is_empty() {
@@ -304,9 +304,10 @@ fn report_returned(
     }
     let message = format!(
         "these nodes came back without a lease, and the pool gives up no machine of them while the HypervisorShare in brackets has lost \
-         them: {}. See its condition LostNodesRemoved. Whoever administrates Nova there, as a tenant may, decides how long that lasts: where \
-         no server is left on a node, remove its name from status.lost by `kubectl edit hypervisorshare NAME --subresource=status`",
-        named(&names, ", ")
+         them: {}. See its condition LostNodesRemoved. Whoever administrates Nova there, as a tenant may, decides how long that lasts. {}, \
+         with the name of that share as NAME",
+        named(&names, ", "),
+        lost::removed_by_hand("NAME")
     );
     let progress = Progress::failed(Reason::NodeLost, message);
     conditions.note("ReturnedNodesEmpty", &progress);

@@ -29,12 +29,12 @@ fn comes_back(cluster: &mut Cluster) {
     });
 }
 
-/// How a message says to take nodes out of the status.
-fn removed_by_hand() -> String {
+/// How a message says to take nodes out of the status of a share.
+fn removed_by_hand(share: &str) -> String {
     format!(
         "Where no server is left there, remove the label {SINCE} or c5c3.io/control-plane of a node that has it without {LEASE}, and delete \
-         the StatefulSet hold-* in agents-prod of one that another control plane leases; once no hold-* of these nodes is left, remove the \
-         names from status.lost by `kubectl edit hypervisorshare prod --subresource=status`"
+         the StatefulSet hold-* in agents-{share} of one that another control plane leases; once no hold-* of these nodes is left, remove the \
+         names from status.lost by `kubectl edit hypervisorshare {share} --subresource=status`"
     )
 }
 
@@ -72,10 +72,12 @@ fn node_that_comes_back_without_its_labels_is_not_removable_until_it_is_empty() 
         said(
             "False",
             "NodeLost",
-            "these nodes came back without a lease, and the pool gives up no machine of them while the HypervisorShare in brackets has lost \
-             them: node-b (prod). See its condition LostNodesRemoved. Whoever administrates Nova there, as a tenant may, decides how long that \
-             lasts: where no server is left on a node, remove its name from status.lost by `kubectl edit hypervisorshare NAME \
-             --subresource=status`"
+            &format!(
+                "these nodes came back without a lease, and the pool gives up no machine of them while the HypervisorShare in brackets has \
+                 lost them: node-b (prod). See its condition LostNodesRemoved. Whoever administrates Nova there, as a tenant may, decides how \
+                 long that lasts. {}, with the name of that share as NAME",
+                removed_by_hand("NAME")
+            )
         )
     );
 
@@ -178,7 +180,7 @@ fn nodes_stay_lost_while_nova_lists_no_compute_service() {
             &format!(
                 "Nova lists no compute service at all, as before its database is restored, so it isn't known what is on node-b, which this \
                  share leases no longer. {}",
-                removed_by_hand()
+                removed_by_hand("prod")
             )
         )
     );
@@ -206,7 +208,7 @@ fn nodes_stay_lost_while_nova_has_no_configuration() {
             "LookupFailed",
             &format!(
                 "Nova has no configuration, so it can't be asked what is on node-a, node-b, which this share leases no longer. {}",
-                removed_by_hand()
+                removed_by_hand("prod")
             )
         )
     );
