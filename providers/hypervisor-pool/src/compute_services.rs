@@ -25,7 +25,7 @@ use crate::members::{Inventory, inside, known};
 use crate::named;
 use crate::nodes::{self, Node};
 use crate::nova::{Access, Aggregate, Change, Question, Service, VALID, after};
-use crate::same_identity;
+use crate::{recorded, same_identity};
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
 pub const DISABLED: &str = "drained by the HypervisorShare";
@@ -66,7 +66,7 @@ pub fn reconcile(
     desired: &mut DesiredState,
 ) -> Result<Computes, Failure> {
     let held = hold::held(share.name(), observed);
-    let mut lost = lost::no_longer_leased(share, leases, held);
+    let mut lost = recorded::no_longer_leased(share, leases, held);
     let nova = nova(share, observed);
     let progress = progress(&nova, leases);
     let is_asked = leases.surplus_since().is_some();

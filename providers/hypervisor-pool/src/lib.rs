@@ -24,6 +24,7 @@ pub mod nova;
 mod pod;
 mod pods;
 mod pool;
+mod recorded;
 mod same_identity;
 mod share;
 mod state;
@@ -104,7 +105,7 @@ impl Composer for HypervisorShare {
                 desired.conditions.note("NodesDrained", &drained);
             }
         }
-        let unstored = lost::without_room(subject, &computes.lost, observed);
+        let unstored = recorded::without_room(subject, &computes.lost, observed);
         if leases.count() > 0 {
             let share = Share::of(subject, &leases, &reports);
             match namespace::compose(subject, observed, desired)? {

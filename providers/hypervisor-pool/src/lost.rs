@@ -1,77 +1,26 @@
-//! Nodes that a share leased until a person deleted their Nodes, as is done with a dead machine, or their labels: which they are, and what
-//! Nova and Placement have of them.
+//! What Nova, Placement and Neutron have of nodes that a share leased until a person deleted their Nodes, as is done with a dead machine, or
+//! their labels.
 //!
 //! A Node that is created again has no label of its former lease. Servers may be there all the same, so the share's status names it until
 //! Nova, which refuses to delete the compute service of a host with servers, has none of it, and Placement no resource provider.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
+use c5c3_api::hypervisor::HypervisorShareSpec;
 use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject};
 
 use crate::api::{Api, report};
 use crate::asked::{AT_ONCE, DRAWN, NEAREST, drawn};
 use crate::drain;
 use crate::hold::HOLD;
-use crate::leases::Leases;
 use crate::members::known;
 use crate::named;
-use crate::nodes::{FORMER_LEASE, LEASE, Node, SINCE};
+use crate::nodes::{FORMER_LEASE, LEASE, SINCE};
 use crate::nova::{Change, Leftover, Question, Service, VALID, after};
 use crate::zone::OccupantsOf;
 
 /// The condition that says what is left of lost nodes. It is only there while something is.
 pub const CONDITION: &str = "LostNodesRemoved";
-
-/// How many lost nodes a status names.
-const MAX_LOST: usize = 1000;
-
-/// Returns the nodes of a share that may have servers, as its status has them: those that it leases and those that it has lost. A node
-/// that is wiped has none.
-pub fn may_have_servers(share: &Subject<HypervisorShareSpec>) -> impl Iterator<Item = &str> {
-    let hosts = share.status.hosts.iter();
-    let hosts = hosts.filter(|host| host.phase != LeasePhase::Wiping);
-    let lost = share.status.lost.iter().map(String::as_str);
-    hosts.map(|host| host.name.as_str()).chain(lost)
-}
-
-/// Returns the nodes that a share has lost, as far as its status and its pods tell: it leases them no longer, and no lease of theirs ended.
-/// One ends with the wipe, which the share itself starts. `held` has the nodes with a pod that protects them: a status has 1,000 leased
-/// nodes at most. What protects a lost node is deleted in the reconcile that writes the node to the status.
-pub fn no_longer_leased(
-    share: &Subject<HypervisorShareSpec>,
-    leases: &Leases,
-    held: BTreeSet<String>,
-) -> BTreeSet<String> {
-    let mut lost = held;
-    lost.extend(may_have_servers(share).map(str::to_owned));
-    for node in leases.nodes() {
-        lost.remove(&node.metadata.name);
-    }
-    lost
-}
-
-/// Returns those of the lost nodes that the status of a share has no room for: what protects them tells of them, and stays. Those that the
-/// status names already come first, because nothing else tells of them any more. Then come those that are back: the pool, which gives up no
-/// machine of a lost node, reads statuses alone.
-pub fn without_room(
-    share: &Subject<HypervisorShareSpec>,
-    lost: &BTreeSet<String>,
-    observed: &ObservedState<'_>,
-) -> BTreeSet<String> {
-    if lost.len() <= MAX_LOST {
-        return BTreeSet::new();
-    }
-    let stored: BTreeSet<&String> = share.status.lost.iter().collect();
-    let mut nodes: Vec<&String> = lost.iter().collect();
-    nodes.sort_by_cached_key(|node| {
-        let is_new = !stored.contains(node);
-        // One that can't be read may be back.
-        let is_away = is_new && observed.get::<Node>("", node).is_missing();
-        (is_new, is_away)
-    });
-    nodes.into_iter().skip(MAX_LOST).cloned().collect()
-}
 
 /// What is said of lost nodes while no Secret has Nova's configuration, nor a copy is left, which goes with the last node.
 pub fn unasked(lost: &BTreeSet<String>, share: &str) -> Progress {

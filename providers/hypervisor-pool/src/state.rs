@@ -9,7 +9,7 @@ use provider_composer::{Failure, Live, ObservedState, Reason, Resource, Resource
 
 use crate::assignment::{Division, Node as Assignable, Share, State, divide, size, spread};
 use crate::nodes::{self, Node, known};
-use crate::{lost, named, surplus};
+use crate::{named, recorded, surplus};
 
 /// How many removable nodes a status names.
 const REMOVABLE: usize = 50;
@@ -184,7 +184,7 @@ pub fn shares(observed: &ObservedState<'_>) -> Result<Vec<Subject<HypervisorShar
 /// The nodes without a lease that a share reports all the same: their Nodes or labels were deleted, and servers may be there. A share that
 /// has not been reconciled since a lease ended reports that the node is wiped.
 fn returned(nodes: &[Assignable], owners: &[Subject<HypervisorShareSpec>]) -> BTreeSet<String> {
-    let reported: BTreeSet<&str> = owners.iter().flat_map(lost::may_have_servers).collect();
+    let reported: BTreeSet<&str> = owners.iter().flat_map(recorded::may_have_servers).collect();
     let returned = nodes
         .iter()
         .filter(|node| node.lease.is_none() && reported.contains(node.name.as_str()));
