@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::hypervisor::HypervisorShareSpec;
+use c5c3_api::hypervisor::{CLOUDS_AUTHORITY, CLOUDS_FILE, HypervisorShareSpec};
+use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject};
+use provider_openstack::Awaited;
 
+use crate::configuration::Configuration;
+use crate::drain;
 use crate::leftovers;
 use crate::nova::{Access, Call, Change, Occupants, Question, Service, request};
 
@@ -53,6 +57,42 @@ impl Api {
         desired.call(call);
         Ok(())
     }
+}
+
+/// How Nova is reached. None where nova-compute never had a configuration.
+///
+/// # Errors
+/// Its configuration is gone for now, or can't be read.
+pub fn access(
+    share: &Subject<HypervisorShareSpec>,
+    observed: &ObservedState<'_>,
+) -> Awaited<Option<Access>> {
+    let spec = &share.spec;
+    let nova = match Configuration::find("nova", Some(spec.cell()), spec, observed) {
+        Ok(nova) => nova,
+        Err(progress @ Progress::Waiting { .. }) => {
+            let copy = observed.get::<Secret>(&drain::namespace(share.name()), "nova");
+            return match copy {
+                Lookup::Missing => Ok(None),
+                Lookup::Found(_) => Err(progress),
+                Lookup::Unknown(message) => Err(Progress::Unknown { message }),
+            };
+        }
+        Err(progress) => return Err(progress),
+    };
+    let endpoints = spec.endpoints.iter();
+    let addresses = endpoints.flat_map(|endpoint| {
+        let names = endpoint.hostnames.iter();
+        names.map(|name| (name.clone(), endpoint.addresses.clone()))
+    });
+    Ok(Some(Access {
+        clouds: nova.text(CLOUDS_FILE)?.to_owned(),
+        ca: nova
+            .has(CLOUDS_AUTHORITY)
+            .then(|| nova.text(CLOUDS_AUTHORITY).map(str::to_owned))
+            .transpose()?,
+        addresses: addresses.collect(),
+    }))
 }
 
 /// Sets a condition, which Ready waits for unless the share is being deleted. Servers run while Nova or Placement doesn't answer.

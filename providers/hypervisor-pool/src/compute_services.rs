@@ -2,20 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use c5c3_api::hypervisor::{
-    CLOUDS_AUTHORITY, CLOUDS_FILE, ComputeState, HypervisorShareSpec, LeasePhase,
-};
-use k8s_openapi::api::core::v1::Secret;
+use c5c3_api::hypervisor::{ComputeState, HypervisorShareSpec, LeasePhase};
 use provider_composer::{
     DesiredState, Failure, Live, Lookup, ObservedState, Progress, Reason, Subject,
 };
-use provider_openstack::Awaited;
 
 use crate::aggregate;
-use crate::api::{Api, report};
+use crate::api::{Api, access, report};
 use crate::asked::asked;
-use crate::configuration::Configuration;
-use crate::drain::{self, Reports};
+use crate::drain::Reports;
 use crate::enabling;
 use crate::hold;
 use crate::leases::Leases;
@@ -24,7 +19,7 @@ use crate::lost;
 use crate::members::{Inventory, inside, known};
 use crate::named;
 use crate::nodes::{self, Node};
-use crate::nova::{Access, Aggregate, Change, Question, Service, VALID, after};
+use crate::nova::{Aggregate, Change, Question, Service, VALID, after};
 use crate::{recorded, same_identity};
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
@@ -334,39 +329,6 @@ fn nova(share: &Subject<HypervisorShareSpec>, observed: &ObservedState<'_>) -> N
         Lookup::Missing => Nova::Unknown("there is no driver of Nova".to_owned()),
         Lookup::Unknown(why) => Nova::Unknown(why),
     }
-}
-
-/// How Nova is reached. None where nova-compute never had a configuration.
-fn access(
-    share: &Subject<HypervisorShareSpec>,
-    observed: &ObservedState<'_>,
-) -> Awaited<Option<Access>> {
-    let spec = &share.spec;
-    let nova = match Configuration::find("nova", Some(spec.cell()), spec, observed) {
-        Ok(nova) => nova,
-        Err(progress @ Progress::Waiting { .. }) => {
-            let copy = observed.get::<Secret>(&drain::namespace(share.name()), "nova");
-            return match copy {
-                Lookup::Missing => Ok(None),
-                Lookup::Found(_) => Err(progress),
-                Lookup::Unknown(message) => Err(Progress::Unknown { message }),
-            };
-        }
-        Err(progress) => return Err(progress),
-    };
-    let endpoints = spec.endpoints.iter();
-    let addresses = endpoints.flat_map(|endpoint| {
-        let names = endpoint.hostnames.iter();
-        names.map(|name| (name.clone(), endpoint.addresses.clone()))
-    });
-    Ok(Some(Access {
-        clouds: nova.text(CLOUDS_FILE)?.to_owned(),
-        ca: nova
-            .has(CLOUDS_AUTHORITY)
-            .then(|| nova.text(CLOUDS_AUTHORITY).map(str::to_owned))
-            .transpose()?,
-        addresses: addresses.collect(),
-    }))
 }
 
 /// Whether the nova-compute of every leased node reports to Nova.
