@@ -46,42 +46,42 @@ const LONGEST: usize = 63 - 11 - "hold-".len();
 /// A StatefulSet that holds a node, as far as it is read: each node has one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Held {
-    spec: HeldSpec,
-    status: HeldStatus,
+struct Hold {
+    spec: HoldSpec,
+    status: HoldStatus,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct HeldSpec {
-    template: HeldTemplate,
+struct HoldSpec {
+    template: HoldTemplate,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct HeldTemplate {
-    spec: HeldPod,
+struct HoldTemplate {
+    spec: HoldPod,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct HeldPod {
+struct HoldPod {
     node_name: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct HeldStatus {
+struct HoldStatus {
     ready_replicas: i32,
 }
 
-impl Resource for Held {
+impl Resource for Hold {
     const KIND: ResourceKind = <StatefulSet as Resource>::KIND;
 }
 
 /// A node that the share leases no longer, though no lease of its ended there: the share's servers may be on it.
 struct Unlabelled<'a> {
-    set: &'a Live<Held>,
+    set: &'a Live<Hold>,
     /// The node, with what it has instead of the share's label.
     name: String,
     /// Whether another control plane leases it.
@@ -200,13 +200,13 @@ pub fn held(share: &str, observed: &ObservedState<'_>) -> BTreeSet<String> {
     held.filter_map(node_of).map(str::to_owned).collect()
 }
 
-fn list(namespace: &str, observed: &ObservedState<'_>) -> Lookup<Vec<Live<Held>>> {
-    observed.list::<Held>(namespace, &[(COMPONENT, HOLD)])
+fn list(namespace: &str, observed: &ObservedState<'_>) -> Lookup<Vec<Live<Hold>>> {
+    observed.list::<Hold>(namespace, &[(COMPONENT, HOLD)])
 }
 
 /// Those of nodes that the share doesn't lease any more, though no lease of theirs has ended.
 fn unlabelled<'a>(
-    sets: &'a [Live<Held>],
+    sets: &'a [Live<Hold>],
     leased: &[Live<Node>],
     observed: &ObservedState<'_>,
 ) -> Vec<Unlabelled<'a>> {
@@ -237,25 +237,25 @@ fn unlabelled<'a>(
 
 /// Those of some nodes.
 fn of_nodes<'a>(
-    sets: &'a [Live<Held>],
+    sets: &'a [Live<Hold>],
     nodes: &BTreeSet<String>,
-) -> impl Iterator<Item = &'a Live<Held>> {
+) -> impl Iterator<Item = &'a Live<Hold>> {
     let sets = sets.iter();
     sets.filter(move |set| node_of(set).is_some_and(|node| nodes.contains(node)))
 }
 
 /// Whether the node had no server any more when this share saw it last.
-fn was_wiped(set: &Live<Held>) -> bool {
+fn was_wiped(set: &Live<Hold>) -> bool {
     let phase = set.metadata.labels.get(PHASE).map(String::as_str);
     phase == Some(LeasePhase::Wiping.name())
 }
 
 /// The node that a StatefulSet holds.
-fn node_of(set: &Live<Held>) -> Option<&str> {
+fn node_of(set: &Live<Hold>) -> Option<&str> {
     set.body.spec.template.spec.node_name.as_deref()
 }
 
-fn keep_one(namespace: &str, set: &Live<Held>, desired: &mut DesiredState) {
+fn keep_one(namespace: &str, set: &Live<Hold>, desired: &mut DesiredState) {
     let name = &set.metadata.name;
     desired.keep(Key::of::<StatefulSet>(namespace, name));
     desired.keep(Key::of::<PodDisruptionBudget>(namespace, name));
@@ -270,7 +270,7 @@ fn keep_budgets(namespace: &str, observed: &ObservedState<'_>, desired: &mut Des
 }
 
 /// Whether the pods of all nodes that are Ready are Ready too. Others may be evicted.
-fn readiness(namespace: &str, nodes: &[Live<Node>], sets: &[Live<Held>]) -> Progress {
+fn readiness(namespace: &str, nodes: &[Live<Node>], sets: &[Live<Hold>]) -> Progress {
     let ready = sets
         .iter()
         .filter(|set| set.body.status.ready_replicas >= 1);
