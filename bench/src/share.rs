@@ -14,12 +14,13 @@ use crate::reconcile::Again;
 
 const NODES: usize = 50;
 const CONTROL_PLANE: &str = "prod";
-const AGENTS: [&str; 6] = [
+const AGENTS: [&str; 7] = [
     "openvswitch",
     "ovn-controller",
     "neutron-ovn-agent",
     "libvirt",
     "nova-compute",
+    "nova-migration",
     "hold",
 ];
 
