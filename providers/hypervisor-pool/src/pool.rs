@@ -20,7 +20,7 @@ use crate::drain::Reports;
 use crate::lifecycle::{Change, changes};
 use crate::nodes::{self, FORMER_LEASE, LEASE, Node, PHASE, ROLE, SINCE};
 use crate::state::{PoolState, only, shares};
-use crate::{lost, named, surplus, vlans};
+use crate::{lost, named, recorded, surplus, vlans};
 
 const GIGABYTE: f64 = 1e9;
 
@@ -287,7 +287,7 @@ fn without_share(nodes: &[Live<Node>], shares: &[Share], conditions: &mut Condit
 }
 
 /// Reports nodes that came back without a lease and that a share has lost. The pool gives none of them up, and whoever administrates the Nova
-/// of that control plane, as its tenant may, decides how long that lasts.
+/// of that control plane, as its tenant may, decides how long that lasts. Reports too that any node may be one of them.
 fn report_returned(
     state: &PoolState,
     owners: &[Subject<HypervisorShareSpec>],
@@ -299,18 +299,29 @@ fn report_returned(
         let returned = returned.filter(|name| state.returned.contains(*name));
         names.extend(returned.map(|name| format!("{name} ({})", share.name())));
     }
-    if names.is_empty() {
-        return;
+    let mut messages = Vec::new();
+    if !names.is_empty() {
+        messages.push(format!(
+            "these nodes came back without a lease, and the pool gives up no machine of them while the HypervisorShare in brackets has lost \
+             them: {}. See its condition LostNodesRemoved. Whoever administrates Nova there, as a tenant may, decides how long that lasts. {}, \
+             with the name of that share as NAME",
+            named(&names, ", "),
+            lost::removed_by_hand("NAME")
+        ));
     }
-    let message = format!(
-        "these nodes came back without a lease, and the pool gives up no machine of them while the HypervisorShare in brackets has lost \
-         them: {}. See its condition LostNodesRemoved. Whoever administrates Nova there, as a tenant may, decides how long that lasts. {}, \
-         with the name of that share as NAME",
-        named(&names, ", "),
-        lost::removed_by_hand("NAME")
-    );
-    let progress = Progress::failed(Reason::NodeLost, message);
-    conditions.note("ReturnedNodesEmpty", &progress);
+    let full = owners.iter().filter(|share| recorded::is_full(share));
+    let full: Vec<&str> = full.map(Subject::name).collect();
+    if !full.is_empty() {
+        messages.push(format!(
+            "status.lost has no room for more nodes in the HypervisorShares {}, so that any node without a lease may be one that they lost, \
+             and the pool gives up no machine: see their condition LostNodesRemoved",
+            named(&full, ", ")
+        ));
+    }
+    if !messages.is_empty() {
+        let progress = Progress::failed(Reason::NodeLost, messages.join("; "));
+        conditions.note("ReturnedNodesEmpty", &progress);
+    }
 }
 
 /// The nodes of each group of machines, by name.

@@ -20,6 +20,11 @@ pub fn may_have_servers(share: &Subject<HypervisorShareSpec>) -> impl Iterator<I
     hosts.map(|host| host.name.as_str()).chain(lost)
 }
 
+/// Whether the status of a share has no room for another lost node, so that the share may have lost nodes that its status doesn't name.
+pub fn is_full(share: &Subject<HypervisorShareSpec>) -> bool {
+    share.status.lost.len() >= MAX_LOST
+}
+
 /// Returns the nodes that a share has lost, as far as its status and its pods tell: it leases them no longer, and no lease of theirs ended.
 /// One ends with the wipe, which the share itself starts. `held` has the nodes with a pod that protects them: a status has 1,000 leased
 /// nodes at most. What protects a lost node is deleted in the reconcile that writes the node to the status.

@@ -27,7 +27,7 @@ pub struct PoolState {
     pub reserve: u32,
     /// How the nodes are divided.
     pub division: Division,
-    /// The nodes without a lease that came back while a share had lost them, by name.
+    /// The nodes without a lease that came back while a share had lost them, or may have, by name.
     pub returned: BTreeSet<String>,
 }
 
@@ -182,12 +182,15 @@ pub fn shares(observed: &ObservedState<'_>) -> Result<Vec<Subject<HypervisorShar
 }
 
 /// The nodes without a lease that a share reports all the same: their Nodes or labels were deleted, and servers may be there. A share that
-/// has not been reconciled since a lease ended reports that the node is wiped.
+/// has not been reconciled since a lease ended reports that the node is wiped. While the status of a share has no room for all nodes that it
+/// lost, any node may be one of them.
 fn returned(nodes: &[Assignable], owners: &[Subject<HypervisorShareSpec>]) -> BTreeSet<String> {
     let reported: BTreeSet<&str> = owners.iter().flat_map(recorded::may_have_servers).collect();
+    let is_full = owners.iter().any(recorded::is_full);
+    let is_reported = |name: &str| is_full || reported.contains(name);
     let returned = nodes
         .iter()
-        .filter(|node| node.lease.is_none() && reported.contains(node.name.as_str()));
+        .filter(|node| node.lease.is_none() && is_reported(&node.name));
     returned.map(|node| node.name.clone()).collect()
 }
 

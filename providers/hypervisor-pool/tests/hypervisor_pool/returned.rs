@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::drain::{cordon, node_key, phase, pod};
 use crate::fixture::*;
 use crate::lost::{lose, lost, node_lost, removed, said, with_dead_node};
-use crate::nova::{later, service, started};
+use crate::nova::{Placement, later, service, started};
 
 /// The nodes that the pool can lose.
 fn removable(cluster: &Cluster) -> Value {
@@ -111,6 +111,36 @@ fn node_that_comes_back_has_the_last_room_in_the_status() {
         cluster.get(&hold).is_some()
     };
     assert_eq!(["node-a", "node-b"].map(is_held), [true, false]);
+}
+
+/// It may be one that the status has no room for.
+#[test]
+fn node_without_a_lease_is_not_removable_while_a_status_is_full() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.occupy("node-b", 1, 0);
+    let earlier = lose(&mut cluster, &nova, 1_000, "earlier");
+    comes_back(&mut cluster);
+    later(&mut cluster);
+    assert_eq!(lost(&cluster), json!(earlier));
+    assert_eq!(lease(&cluster, "node-b"), None);
+    assert_eq!(
+        [removable(&cluster), in_use(&cluster)],
+        [Value::Null, json!(1)]
+    );
+    assert_eq!(
+        returned(&cluster),
+        said(
+            "False",
+            "NodeLost",
+            "status.lost has no room for more nodes in the HypervisorShares prod, so that any node without a lease may be one that they lost, \
+             and the pool gives up no machine: see their condition LostNodesRemoved"
+        )
+    );
+    nova.change(|state| state.placement = Placement::Answering);
+    later(&mut cluster);
+    let names = lost(&cluster);
+    assert!(names.as_array().unwrap().contains(&json!("node-b")));
+    assert_eq!(removable(&cluster), Value::Null);
 }
 
 #[test]
