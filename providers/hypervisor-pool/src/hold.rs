@@ -12,6 +12,10 @@
 //! Each node has a StatefulSet and a budget. Kubernetes itself replaces a pod of a StatefulSet that has failed, which a budget doesn't
 //! protect, and the operator needs no right to write pods. A budget of all nodes would lack a pod wherever one node is down; then the
 //! machine-controller-manager doesn't report the budget in the status of the Machine, nor look at the label `force-deletion`.
+//!
+//! Where a node doesn't exist any more and the share's status has no room for its name, Kubernetes deletes the pod after about a minute
+//! (pkg/controller/podgc/gc_controller.go, `gcOrphaned`) and creates it again. So it starts with a node that comes back, even while this
+//! operator doesn't run, which a StatefulSet without replicas would wait for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
