@@ -221,7 +221,14 @@ mod tests {
     #[test]
     fn chart_of_definitions_keeps_them_when_its_release_ends() {
         let template = include_str!("../../package/charts/c5c3-crds/templates/definitions.yaml");
-        assert!(template.contains("\\n    helm.sh/resource-policy: keep\\n"));
+        for part in [
+            "\"helm.sh/resource-policy\" \"keep\"",
+            "\"argocd.argoproj.io/sync-options\" \"Prune=false,Delete=false\"",
+            "omit (include \"c5c3.labels\" . | fromYaml) \"app.kubernetes.io/instance\"",
+            "(dict \"annotations\" $annotations \"labels\" $labels | toYaml | indent 2)",
+        ] {
+            assert!(template.contains(part), "{part}");
+        }
     }
 
     #[test]

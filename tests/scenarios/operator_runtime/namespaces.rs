@@ -66,18 +66,30 @@ pub fn operator_of_watched_namespaces_works_there_only() -> Result<()> {
     })
 }
 
-/// Helm leaves definitions in the cluster when their release ends.
+/// Helm and Argo CD leave definitions in the cluster when their release ends.
 async fn installs_definitions_that_stay(cluster: &Cluster) -> Result<()> {
     cluster.install_chart("c5c3-crds", "operators", &[]).await?;
     let definition = cluster
         .get(DEFINITION, "keystones.keystone.openstack.c5c3.io")
         .await?;
     let annotations = definition.metadata.annotations.unwrap_or_default();
+    for (name, value) in [
+        ("helm.sh/resource-policy", "keep"),
+        (
+            "argocd.argoproj.io/sync-options",
+            "Prune=false,Delete=false",
+        ),
+    ] {
+        ensure!(
+            annotations.get(name).is_some_and(|found| found == value),
+            "{annotations:?}"
+        );
+    }
+    let labels = definition.metadata.labels.unwrap_or_default();
     ensure!(
-        annotations
-            .get("helm.sh/resource-policy")
-            .is_some_and(|policy| policy == "keep"),
-        "{annotations:?}"
+        labels.contains_key("app.kubernetes.io/name")
+            && !labels.contains_key("app.kubernetes.io/instance"),
+        "{labels:?}"
     );
     Ok(())
 }
