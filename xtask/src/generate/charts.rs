@@ -141,12 +141,21 @@ fn about(name: &str, description: &str, dependencies: &[Value]) -> Result<String
         "type": kind,
         "version": version,
         "appVersion": version,
-        "kubeVersion": ">=1.29.0-0",
+        "kubeVersion": kubernetes(name),
     });
     if !dependencies.is_empty() {
         about["dependencies"] = json!(dependencies);
     }
     yaml(&about, "xtask/src/generate/charts.rs")
+}
+
+/// The versions of Kubernetes that a chart takes. Rules of OVNChassis call `isIP`, which API servers before 1.31 don't have: they would refuse
+/// this definition when others are applied already.
+fn kubernetes(chart: &str) -> &'static str {
+    match chart {
+        DEFINITIONS | UMBRELLA => ">=1.31.0-0",
+        _ => ">=1.29.0-0",
+    }
 }
 
 fn chart(name: &str, operators: &[Box<dyn Operator>]) -> Result<Files> {
@@ -275,6 +284,19 @@ fn users(subjects: &BTreeSet<ResourceKind>, verbs: &[&'static str]) -> Vec<Rule>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chart_of_definitions_takes_no_kubernetes_that_refuses_one() {
+        for (name, version) in [
+            (DEFINITIONS, ">=1.31.0-0"),
+            (UMBRELLA, ">=1.31.0-0"),
+            ("keystone-operator", ">=1.29.0-0"),
+        ] {
+            let about = about(name, "A chart.", &[]).unwrap();
+            let about: Value = serde_saphyr::from_str(&about).unwrap();
+            assert_eq!(about["kubeVersion"], json!(version), "{name}");
+        }
+    }
 
     #[test]
     fn chart_of_all_operators_depends_on_every_other_and_knows_its_values() {
