@@ -299,6 +299,18 @@ mod tests {
     }
 
     #[test]
+    fn charts_of_one_release_have_names_of_their_own_however_long_its_name_is() {
+        let template = include_str!("../../../package/charts/c5c3-library/templates/_names.tpl");
+        assert!(template.contains("{{- else if gt (len .Release.Name) 47 -}}"));
+        assert!(template.contains("{{ printf \"%s-%s\" .Release.Name .Chart.Name | trunc 50 "));
+        let operators = provider_operators::operators();
+        let names: BTreeSet<&str> = operators.iter().map(|operator| operator.name()).collect();
+        let room = 50 - 47 - "-".len();
+        let beginnings: BTreeSet<&str> = names.iter().filter_map(|name| name.get(..room)).collect();
+        assert_eq!(beginnings.len(), names.len(), "{beginnings:?}");
+    }
+
+    #[test]
     fn chart_of_all_operators_depends_on_every_other_and_knows_its_values() {
         let files = umbrella(&["keystone-operator", "hypervisor-pool-operator"]).unwrap();
         let read =

@@ -1,9 +1,12 @@
-{{- /* What the objects of a release are called. Names of some are longer by a word. */}}
+{{- /* What the objects of a release are called. Names of some are longer by a word. Of a release's name with 48 characters or more, too little
+of the charts' names is left to tell the charts of c5c3-operators apart. */}}
 {{- define "c5c3.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{ .Values.fullnameOverride }}
 {{- else if contains .Chart.Name .Release.Name -}}
 {{ .Release.Name | trunc 50 | trimSuffix "-" }}
+{{- else if gt (len .Release.Name) 47 -}}
+{{- fail (printf "the name of the release, %s, has more than 47 characters, which leaves no room to tell its charts' objects apart: install it under a shorter name, or set fullnameOverride of %s to what its objects are to be called" .Release.Name .Chart.Name) }}
 {{- else -}}
 {{ printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" }}
 {{- end -}}
