@@ -165,6 +165,7 @@ fn page(path: &str, cache: &Cache, metrics: &Metrics, registry: &Registry) -> An
         "/metrics" => {
             let unknown = cache.unknown();
             metrics.unknown(unknown.iter().map(|(kind, _)| kind.kind));
+            metrics.queued(cache.queue().depth());
             c5c3_process::metrics(registry)
         }
         _ => Answer::NotFound,
@@ -185,7 +186,7 @@ mod tests {
 
     use super::*;
     use crate::api::TIMEOUT;
-    use crate::cache::{DEFINITION, State};
+    use crate::cache::{DEFINITION, Id, Place, State};
     use crate::testing::{
         Hole, KEYSTONE, SECRET, Server, THING, WIDGET, during, published, things, until,
     };
@@ -308,6 +309,28 @@ mod tests {
         assert!((5..=15).contains(&seconds_until_known(&server).await));
         server.state().delay = Some(("/openapi/", TIMEOUT * 2));
         assert!((15..=60).contains(&seconds_until_known(&server).await));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn resources_that_wait_are_counted_when_metrics_are_read() {
+        let mut registry = Registry::default();
+        let metrics = Metrics::new(&mut registry);
+        let cache = Cache::new(&things(), &[]);
+        let counts = |waiting: &str| {
+            let Answer::Metrics(text) = page("/metrics", &cache, &metrics, &registry) else {
+                return false;
+            };
+            text.contains(&format!("\noperator_queued {waiting}\n"))
+        };
+        assert!(counts("0"));
+        cache.queue().wake(&Id {
+            operator: 0,
+            place: Place::new("default", "thing"),
+        });
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(counts("1"), "no worker took it");
+        assert!(cache.queue().next().await.is_some());
+        assert!(counts("0"));
     }
 
     const KINDS: [ResourceKind; 4] = [THING, WIDGET, SECRET, DEFINITION];

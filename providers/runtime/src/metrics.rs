@@ -100,6 +100,7 @@ impl Metrics {
         self.calls.get_or_create(&Verb { verb }).inc();
     }
 
+    /// Sets how many resources are due now.
     pub(crate) fn queued(&self, depth: usize) {
         self.queued.set(i64::try_from(depth).unwrap_or(i64::MAX));
     }

@@ -96,7 +96,6 @@ impl Controller {
             Some((id, ()))
         });
         let reconcile = move |id| async move {
-            self.metrics.queued(queue.depth());
             let outcome = self.reconcile(&id).await;
             queue.done(&id, outcome);
             self.slots.add_permits(1);
