@@ -68,7 +68,8 @@ pub enum Task {
     ///
     /// Images of control planes with all their parts, of hypervisors, of storage pools and of this program are listed, each with its
     /// digest, where it is pinned, and with the setting that names another registry or image. Of images that operators of others
-    /// choose, MariaDB's and RabbitMQ's are listed, as the versions choose them that this project is tested with.
+    /// choose, MariaDB's and RabbitMQ's are listed, as the versions choose them that this project is tested with. Cortex's is listed with
+    /// --cortex.
     ///
     /// With --mirror, each image has the place at which those settings look for it in that registry: its name and tag are kept.
     Images(Images),

@@ -18,6 +18,9 @@ pub struct Images {
     /// Say what to copy to this registry, with a path in it or without
     #[arg(long, value_name = "REGISTRY")]
     pub mirror: Option<Mirror>,
+    /// List Cortex's image too, which this project doesn't publish: it can be copied where you have it
+    #[arg(long)]
+    pub cortex: bool,
     /// How they are listed
     #[arg(long, short, value_enum, value_name = "FORM", default_value_t = ImagesOutput::Table)]
     pub output: ImagesOutput,
@@ -52,6 +55,7 @@ pub fn run(arguments: &Images) -> Result<ExitCode> {
         &arguments.releases,
         &compositions,
         arguments.mirror.as_ref(),
+        arguments.cortex,
     )?;
     print(&match arguments.output {
         ImagesOutput::Table => table(&images),

@@ -8,7 +8,7 @@ use c5c3_admission::Validator;
 use c5c3_api::control_plane::Images;
 use c5c3_api::schema;
 use provider_control_plane::manifest::{mariadb, rabbitmq};
-use provider_openstack::table::{RELEASES, Tags};
+use provider_openstack::table::{CORTEX, RELEASES, Tags};
 use provider_openstack::{PublishedImage, Release};
 use serde::Serialize;
 use serde_json::json;
@@ -20,6 +20,9 @@ use crate::stream::{Format, yaml};
 /// The image of this program, which the function and the operators run.
 const C5C3: PublishedImage =
     PublishedImage::own("function-c5c3", concat!("v", env!("CARGO_PKG_VERSION")));
+
+/// What names another registry for the images of a control plane.
+const CONTROL_PLANE: &str = "ControlPlane: global.images.registry";
 
 /// An image, and how a site names another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -71,7 +74,8 @@ impl fmt::Display for Mirror {
 
 /// Lists the images of releases, or of every known release if none is named: those of control planes with all their parts, of
 /// hypervisors, of storage pools, and of this program. Of images that operators of others choose, only MariaDB's and RabbitMQ's are
-/// listed, as the versions choose them that this project is tested with.
+/// listed, as the versions choose them that this project is tested with. Cortex's image is listed if it is asked for: it isn't published,
+/// so that copying it fails for whoever hasn't made it.
 ///
 /// # Errors
 /// A release isn't known, or an input of the Compositions can't be read.
@@ -79,6 +83,7 @@ pub fn images(
     releases: &[String],
     compositions: &Compositions,
     mirror: Option<&Mirror>,
+    cortex: bool,
 ) -> Result<Vec<ListedImage>, Error> {
     let releases: Vec<&Tags> = match releases {
         [] => RELEASES.iter().collect(),
@@ -97,14 +102,14 @@ pub fn images(
     );
     for tags in releases {
         for image in tags.of_control_plane() {
-            list.add(
-                image.reference(None),
-                "ControlPlane: global.images.registry",
-            );
+            list.add(image.reference(None), CONTROL_PLANE);
         }
         for image in tags.of_hypervisors() {
             list.add(image.reference(None), "HypervisorPool: images.registry");
         }
+    }
+    if cortex {
+        list.add(CORTEX.reference(None), CONTROL_PLANE);
     }
     for (image, setting) in mariadb::IMAGES.into_iter().chain([rabbitmq::IMAGE]) {
         list.add(image.reference(None), setting);

@@ -16,7 +16,7 @@ const CEPH: &str = "ClusterPresets: ceph.image";
 
 fn listed(releases: &[&str], mirror: Option<&Mirror>) -> Vec<ListedImage> {
     let releases: Vec<String> = releases.iter().map(|&release| release.to_owned()).collect();
-    images(&releases, &settings().compositions, mirror).unwrap()
+    images(&releases, &settings().compositions, mirror, true).unwrap()
 }
 
 /// The images that a setting names.
@@ -153,6 +153,18 @@ fn images_that_no_plan_composes_are_of_operators_and_hypervisors() {
 }
 
 #[test]
+fn image_of_cortex_is_listed_only_where_it_is_asked_for() {
+    let releases = ["2025.2".to_owned()];
+    let given = settings();
+    let listed = |cortex| images(&releases, &given.compositions, None, cortex).unwrap();
+    let (cortex, others): (Vec<_>, Vec<_>) = listed(true)
+        .into_iter()
+        .partition(|image| image.image.contains("/cortex:"));
+    assert_eq!(cortex.len(), 1);
+    assert_eq!(listed(false), others);
+}
+
+#[test]
 fn image_of_the_program_is_what_its_charts_run() {
     let chart = |file: &str| {
         let path = root("package/charts/c5c3-operator").join(file);
@@ -170,7 +182,7 @@ fn image_of_the_program_is_what_its_charts_run() {
 #[test]
 fn images_of_an_unknown_release_are_refused_with_those_that_are_known() {
     let releases = ["2023.1".to_owned()];
-    let error = images(&releases, &settings().compositions, None).unwrap_err();
+    let error = images(&releases, &settings().compositions, None, false).unwrap_err();
     let message = error.to_string();
     assert!(
         message.contains("2023.1") && message.contains("2025.2"),

@@ -46,12 +46,12 @@ impl Tags {
         Some(PublishedImage::own(service, tag))
     }
 
-    /// The images that a control plane runs, but for those that operators of others choose.
+    /// The images that a control plane runs, but for those that operators of others choose, and [Cortex's](CORTEX).
     pub fn of_control_plane(&self) -> impl Iterator<Item = PublishedImage> {
         let services = SERVICES.iter().map(|service| service.name);
         let services = services.chain([TEMPEST]);
         let services = services.filter_map(move |service| self.image(service));
-        services.chain([OVN, CORTEX, MEMCACHED])
+        services.chain([OVN, MEMCACHED])
     }
 
     /// The images that its hypervisors run.
@@ -115,7 +115,7 @@ pub const RELEASES: [Tags; 4] = [
 
 /// OVN, for all releases. Open vSwitch is in the same image.
 pub const OVN: PublishedImage = PublishedImage::own("ovn", "25.03.0");
-/// Cortex, for all releases.
+/// Cortex, for all releases. This project neither publishes nor builds it: who runs Cortex's operator brings both.
 pub const CORTEX: PublishedImage = PublishedImage::own("cortex", "0.5.0");
 /// Memcached, for all releases: Docker's own image.
 pub const MEMCACHED: PublishedImage = PublishedImage {
