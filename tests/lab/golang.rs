@@ -208,7 +208,8 @@ fn linker_flags(recipe: &Recipe, version: &str) -> String {
     flags
 }
 
-/// Twelve hexadecimal digits that change with anything that could change the binary.
+/// Twelve hexadecimal digits that change with anything that could change the binary. [`COMPILER_FLAGS`] couldn't: what they leave out of
+/// packages, the linker leaves out of the binary without them.
 fn fingerprint(
     folder: &Path,
     recipe: &Recipe,

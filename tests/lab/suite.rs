@@ -175,10 +175,10 @@ impl Need {
         prepared.with_context(|| format!("cannot prepare {self:?}"))
     }
 
-    /// The module that it is built of, if it is built by Go, which takes the processor; the rest mostly waits for downloads.
-    pub(crate) fn module(self) -> Option<&'static str> {
+    /// The folder that pins what it is built from, if it is built by Go, which takes the processor; the rest mostly waits for downloads.
+    pub(crate) fn folder(self) -> Option<&'static str> {
         match self {
-            Self::Tool(tool) => Some(tool.module()),
+            Self::Tool(tool) => Some(tool.folder()),
             _ => None,
         }
     }

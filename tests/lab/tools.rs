@@ -81,7 +81,7 @@ impl Tool {
     }
 
     /// The folder under `tests/tools` with the versions of all that it is built from.
-    pub(crate) const fn module(self) -> &'static str {
+    pub(crate) const fn folder(self) -> &'static str {
         self.recipe().folder
     }
 

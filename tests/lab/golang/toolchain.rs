@@ -2,6 +2,7 @@
 
 use std::env::consts::ARCH;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use anyhow::Result;
 
@@ -14,7 +15,7 @@ use crate::say::say;
 pub(super) const PINNED: &str = "go1.26.8";
 
 /// A release of Go, and how `go` is told to be it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Toolchain {
     /// What `go version` prints.
     pub(super) version: String,
@@ -46,14 +47,29 @@ impl Toolchain {
 
     /// The pinned one, downloaded if need be, or the machine's own where it can't be downloaded.
     pub(super) fn pinned_or(own: Self, folder: &Path) -> Self {
-        let pinned = outside(|| retried(|| Self::selected(Some(PINNED), folder)));
-        pinned.flatten().unwrap_or_else(|error| {
-            let version = own.version.trim_end();
-            say(format_args!(
-                "tools are built by {version}, because {PINNED} can't be downloaded: {error:#}"
-            ));
-            own
+        static DOWNLOADED: OnceLock<Option<Toolchain>> = OnceLock::new();
+        own.unless_downloaded(&DOWNLOADED, || {
+            outside(|| retried(|| Self::selected(Some(PINNED), folder))).flatten()
         })
+    }
+
+    /// What is downloaded, or this one where it can't be. Only the first tool waits for the attempts: the outcome counts for all others.
+    fn unless_downloaded(
+        self,
+        outcome: &OnceLock<Option<Self>>,
+        download: impl FnOnce() -> Result<Self>,
+    ) -> Self {
+        let downloaded = outcome.get_or_init(|| match download() {
+            Ok(downloaded) => Some(downloaded),
+            Err(error) => {
+                let version = self.version.trim_end();
+                say(format_args!(
+                    "tools are built by {version}, because {PINNED} can't be downloaded: {error:#}"
+                ));
+                None
+            }
+        });
+        downloaded.clone().unwrap_or(self)
     }
 
     fn selected(selection: Option<&'static str>, folder: &Path) -> Result<Self> {
@@ -77,6 +93,8 @@ impl Toolchain {
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use anyhow::bail;
 
     use super::*;
 
@@ -106,6 +124,31 @@ mod tests {
         }
         assert!(manifests > 10, "{manifests}");
         Ok(())
+    }
+
+    #[test]
+    fn download_that_fails_is_not_tried_for_the_next_tool() {
+        let own = |version: &str| Toolchain {
+            version: version.to_owned(),
+            selection: None,
+        };
+        let outcome = OnceLock::new();
+        let first = own("one").unless_downloaded(&outcome, || bail!("there is no network"));
+        let next = own("another").unless_downloaded(&outcome, || Ok(Toolchain::pinned()));
+        assert_eq!([first.version, next.version], ["one", "another"]);
+    }
+
+    #[test]
+    fn download_that_succeeds_counts_for_the_next_tool() {
+        let own = || Toolchain {
+            version: "one".to_owned(),
+            selection: None,
+        };
+        let outcome = OnceLock::new();
+        let first = own().unless_downloaded(&outcome, || Ok(Toolchain::pinned()));
+        let next = own().unless_downloaded(&outcome, || bail!("it is tried again"));
+        let selections = [first.selection, next.selection];
+        assert_eq!(selections, [Some(PINNED), Some(PINNED)]);
     }
 
     #[test]

@@ -24,17 +24,11 @@ pub(super) fn prepare(chosen: &[&Scenario]) -> Result<()> {
         }
     }
     let (modules, others) = by_module(needs);
-    thread::scope(|scope| {
-        let downloads = scope.spawn(|| {
-            download_modules()?;
-            others.into_iter().try_for_each(Need::prepare)
-        });
-        let compiled = compile(modules, Need::prepare);
-        let downloaded = downloads
-            .join()
-            .map_err(|_| anyhow!("the preparation of images panicked"))?;
-        compiled.and(downloaded)
-    })?;
+    let download = || {
+        download_modules()?;
+        others.into_iter().try_for_each(Need::prepare)
+    };
+    compile_beside(&Mutex::new(modules), download, Need::prepare)?;
     // What is needed has today's date by now. No scenario fails because something is left.
     let removed = cache()
         .and_then(|cache| remove_unused(&cache))
@@ -50,35 +44,60 @@ fn by_module(needs: Vec<Need>) -> (VecDeque<Vec<Need>>, Vec<Need>) {
     let mut modules: Vec<(&str, Vec<Need>)> = Vec::new();
     let mut others = Vec::new();
     for need in needs {
-        let Some(module) = need.module() else {
+        let Some(folder) = need.folder() else {
             others.push(need);
             continue;
         };
-        match modules.iter_mut().find(|(known, _)| *known == module) {
+        match modules.iter_mut().find(|(known, _)| *known == folder) {
             Some((_, tools)) => tools.push(need),
-            None => modules.push((module, vec![need])),
+            None => modules.push((folder, vec![need])),
         }
     }
     let tools = modules.into_iter().map(|(_, tools)| tools).collect();
     (tools, others)
 }
 
-/// Builds the tools of each module one after the other, as they share packages, and those of two modules at once.
-fn compile<T: Copy + Send>(
-    modules: VecDeque<Vec<T>>,
+/// Builds tools while something else is done. If that fails, no further module's tools are built.
+fn compile_beside<T: Send>(
+    modules: &Mutex<VecDeque<Vec<T>>>,
+    other: impl FnOnce() -> Result<()> + Send,
     build: impl Fn(T) -> Result<()> + Sync,
 ) -> Result<()> {
+    thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let done = other();
+            if done.is_err() {
+                lock(modules).clear();
+            }
+            done
+        });
+        let compiled = compile(modules, build);
+        let done = other
+            .join()
+            .map_err(|_| anyhow!("the preparation of images panicked"))?;
+        compiled.and(done)
+    })
+}
+
+/// Builds the tools of each module one after the other, as they share packages, and those of two modules at once.
+fn compile<T: Send>(
+    modules: &Mutex<VecDeque<Vec<T>>>,
+    build: impl Fn(T) -> Result<()> + Sync,
+) -> Result<()> {
+    let first = lock(modules)
+        .front_mut()
+        .filter(|tools| !tools.is_empty())
+        .map(|tools| tools.remove(0));
     // Alone, with Go's own library: two builds that begin at the same time would both compile it.
-    if let Some(first) = modules.front().and_then(|tools| tools.first()) {
-        build(*first)?;
+    if let Some(first) = first {
+        build(first)?;
     }
-    let modules = Mutex::new(modules);
-    let next = || lock(&modules).pop_front();
+    let next = || lock(modules).pop_front();
     let work = || -> Result<()> {
         while let Some(tools) = next() {
             let built = tools.into_iter().try_for_each(&build);
             if built.is_err() {
-                lock(&modules).clear();
+                lock(modules).clear();
                 return built;
             }
         }
@@ -101,7 +120,7 @@ fn compile<T: Copy + Send>(
 mod tests {
     use std::ops::Range;
 
-    use anyhow::ensure;
+    use anyhow::{bail, ensure};
 
     use super::*;
     use crate::tools::Tool;
@@ -123,11 +142,8 @@ mod tests {
     fn first_tool_is_built_before_all_others_and_each_module_in_order() -> Result<()> {
         let built = Mutex::new(Vec::new());
         let modules = VecDeque::from([vec![1, 2, 3], vec![11, 12], vec![21]]);
-        compile(modules, |tool| {
-            let mut built = lock(&built);
-            if !built.contains(&tool) {
-                built.push(tool);
-            }
+        compile(&Mutex::new(modules), |tool| {
+            lock(&built).push(tool);
             Ok(())
         })?;
         let built = lock(&built);
@@ -145,10 +161,28 @@ mod tests {
     #[test]
     fn build_that_fails_fails_the_preparation() {
         let modules = VecDeque::from([vec![1], vec![2], vec![3]]);
-        let outcome = compile(modules, |tool| {
+        let outcome = compile(&Mutex::new(modules), |tool| {
             ensure!(tool != 2, "the build of {tool} fails");
             Ok(())
         });
         assert_eq!(outcome.unwrap_err().to_string(), "the build of 2 fails");
+    }
+
+    #[test]
+    fn download_that_fails_ends_the_builds() {
+        let built = Mutex::new(Vec::new());
+        let modules = Mutex::new(VecDeque::from([vec![1], vec![2], vec![3]]));
+        let download = || -> Result<()> { bail!("the download fails") };
+        let outcome = compile_beside(&modules, download, |tool| {
+            lock(&built).push(tool);
+            // It takes longer than the download.
+            while !lock(&modules).is_empty() {
+                thread::yield_now();
+            }
+            Ok(())
+        });
+        assert_eq!(outcome.unwrap_err().to_string(), "the download fails");
+        let built = lock(&built);
+        assert!(built.is_empty() || *built == [1], "{built:?}");
     }
 }
