@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::say::say;
 
-/// The variable by which a run gives scenarios their scale. A run that finds it measures nothing.
+/// The variable by which a run gives scenarios their scale. A run that finds it measures nothing, and refuses what isn't a scale.
 pub const TIME_SCALE: &str = "LAB_TIME_SCALE";
 
 /// How long `gzip` takes for the text, where time-outs are as long as they are written.
@@ -49,13 +49,15 @@ pub(crate) struct Scales {
 pub fn scaled(time: Duration) -> Duration {
     static SCALE: OnceLock<Scale> = OnceLock::new();
     SCALE
-        .get_or_init(|| given().unwrap_or(Scale::AS_WRITTEN))
+        .get_or_init(|| given().ok().flatten().unwrap_or(Scale::AS_WRITTEN))
         .of(time)
 }
 
-/// The scale in the variable.
-fn given() -> Option<Scale> {
-    Scale::parse(&env::var(TIME_SCALE).ok()?)
+/// The scale in the variable, if it is set.
+fn given() -> Result<Option<Scale>> {
+    let text = env::var_os(TIME_SCALE);
+    text.map(|text| Scale::parse(&text.to_string_lossy()))
+        .transpose()
 }
 
 impl Scale {
@@ -66,9 +68,12 @@ impl Scale {
         Self(took.div_duration_f64(USUAL).clamp(1.0, MOST))
     }
 
-    fn parse(text: &str) -> Option<Self> {
-        let scale: f64 = text.parse().ok()?;
-        (1.0..=MOST).contains(&scale).then_some(Self(scale))
+    fn parse(text: &str) -> Result<Self> {
+        let number: Option<f64> = text.parse().ok();
+        let scale = number.filter(|scale| (1.0..=MOST).contains(scale));
+        scale.map(Self).with_context(|| {
+            format!("{TIME_SCALE} must be a number from 1 to {MOST}, and is {text:?}: unset it, and the machine is measured")
+        })
     }
 
     /// A time on this scale.
@@ -86,12 +91,15 @@ impl fmt::Display for Scale {
 
 impl Scales {
     /// Those of this machine with so many scenarios side by side, as it is now, or those that the variable gives.
-    pub fn of_run(side_by_side: usize) -> Self {
+    ///
+    /// # Errors
+    /// When the variable's value isn't a scale.
+    pub fn of_run(side_by_side: usize) -> Result<Self> {
         let all = |scale| Self {
             alone: scale,
             side_by_side: scale,
         };
-        match given() {
+        Ok(match given()? {
             Some(scale) => all(scale),
             None => Self::measured(side_by_side).unwrap_or_else(|error| {
                 say(format_args!(
@@ -99,7 +107,7 @@ impl Scales {
                 ));
                 all(Scale::AS_WRITTEN)
             }),
-        }
+        })
     }
 
     fn measured(side_by_side: usize) -> Result<Self> {
@@ -185,9 +193,18 @@ mod tests {
     fn scenario_reads_the_scale_of_its_run() {
         let scale = Scale::measured(USUAL * 5 / 2);
         assert_eq!(scale.to_string(), "2.50");
-        assert_eq!(Scale::parse("2.50"), Some(scale));
+        assert_eq!(Scale::parse("2.50").unwrap(), scale);
+    }
+
+    #[test]
+    fn variable_without_a_scale_is_refused_with_those_that_there_are() {
         for wrong in ["", "slow", "0.5", "5", "NaN", "inf", "-1"] {
-            assert_eq!(Scale::parse(wrong), None, "{wrong}");
+            assert_eq!(
+                Scale::parse(wrong).unwrap_err().to_string(),
+                format!(
+                    "LAB_TIME_SCALE must be a number from 1 to 4, and is {wrong:?}: unset it, and the machine is measured"
+                )
+            );
         }
     }
 

@@ -102,12 +102,21 @@ fn scenario_that_hangs_is_stopped_and_named() -> Result<()> {
 }
 
 fn scenario_on_a_slow_machine_has_more_time() -> Result<()> {
-    let run = run(&["runs::waits"], &[(TIME_SCALE, OsStr::new("2"))])?;
-    let text = printed(&run);
+    let slow = run(&["runs::waits"], &[(TIME_SCALE, OsStr::new("2"))])?;
+    let text = printed(&slow);
     ensure!(
-        !run.status.success()
+        !slow.status.success()
             && text.contains("time-outs are 2.00 times as long as written")
-            && text.contains("it is so: not so after 2 s; last seen: it isn't"),
+            && text.contains("it is so: not so after 2 s; last seen: it isn't")
+            && text.contains(" s of 20 s)"),
+        "{text}"
+    );
+    let refused = run(&["runs::waits"], &[(TIME_SCALE, OsStr::new("slow"))])?;
+    let text = printed(&refused);
+    ensure!(
+        !refused.status.success()
+            && text.contains("LAB_TIME_SCALE must be a number from 1 to 4")
+            && !text.contains("start runs::waits"),
         "{text}"
     );
     Ok(())

@@ -20,6 +20,8 @@ const SIDE_BY_SIDE: usize = 2;
 struct Outcome {
     scenario: &'static Scenario,
     took: Duration,
+    /// How long its budget is.
+    budget: Scale,
     failure: Option<Failure>,
 }
 
@@ -36,7 +38,7 @@ impl Outcome {
             "test {} ... {outcome} ({:.0} s of {} s)",
             self.scenario.name(),
             self.took.as_secs_f64(),
-            self.scenario.budget
+            self.budget.of(self.scenario.budget()).as_secs()
         );
     }
 }
@@ -57,7 +59,7 @@ pub(super) fn run(
     }
     remove_leftovers()?;
     println!("\nrunning {} scenarios", chosen.len());
-    let scales = Scales::of_run(SIDE_BY_SIDE.min(chosen.len()));
+    let scales = Scales::of_run(SIDE_BY_SIDE.min(chosen.len()))?;
     println!("{scales}");
     let queue = Queue {
         results,
@@ -130,6 +132,7 @@ impl Queue<'_> {
             Err(error) => Outcome {
                 scenario,
                 took: Duration::ZERO,
+                budget: self.scales.alone,
                 failure: Some(Failure::of(format!("{error:#}"))),
             },
         };
@@ -197,6 +200,7 @@ impl Queue<'_> {
         Outcome {
             scenario,
             took: started.elapsed(),
+            budget: self.scales.alone,
             failure: run.err(),
         }
     }
