@@ -4,12 +4,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 /// The folder with the files that take the place of those of a program's module, and are at the same place there. It is beside `go.mod`,
 /// or in the folder of the lab's own program.
 pub(super) const REPLACED: &str = "replaced";
+
+/// Beside that folder, if replacements must answer as what they replace: the SHA-256 of the module's files that they were written by, in the
+/// format of `sha256sum`.
+const SUMS: &str = "sha256";
 
 /// A replacement of this name takes the place of all files of its package.
 const PACKAGE: &str = "package.go";
@@ -22,6 +27,10 @@ pub(super) fn patched_copy(
     sources: &Path,
     replacements: &Path,
 ) -> Result<TempDir> {
+    let sums = replacements.with_extension(SUMS);
+    if sums.exists() {
+        check(&sums, sources)?;
+    }
     let changed = tempfile::tempdir().context("cannot make a temporary folder")?;
     let copy = changed.path().join("module");
     let replaced = files_below(replacements)?;
@@ -46,6 +55,28 @@ pub(super) fn patched_copy(
     fs::write(changed.path().join("go.mod"), manifest)?;
     fs::copy(folder.join("go.sum"), changed.path().join("go.sum"))?;
     Ok(changed)
+}
+
+/// Refuses sources that replacements weren't written by.
+fn check(sums: &Path, sources: &Path) -> Result<()> {
+    let known =
+        fs::read_to_string(sums).with_context(|| format!("cannot read {}", sums.display()))?;
+    for line in known.lines() {
+        let (known, file) = line
+            .split_once("  ")
+            .with_context(|| format!("{} has a line without a sum and a file", sums.display()))?;
+        let source = sources.join(file);
+        let content =
+            fs::read(&source).with_context(|| format!("cannot read {}", source.display()))?;
+        let found = format!("{:x}", Sha256::digest(&content));
+        ensure!(
+            found == known,
+            "{} has changed: compare it with what replaces it, then write {found} into {}",
+            source.display(),
+            sums.display()
+        );
+    }
+    Ok(())
 }
 
 /// The paths of all files below a folder, relative to it, sorted.
@@ -114,6 +145,30 @@ mod tests {
             )
         );
         assert_eq!(fs::read_to_string(changed.path().join("go.sum"))?, "sums");
+        Ok(())
+    }
+
+    #[test]
+    fn module_whose_files_have_changed_is_refused() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let [pins, sources, replacements] =
+            ["pins", "sources", "replaced"].map(|name| folder.path().join(name));
+        write(&pins, &[("go.mod", "module lab\n"), ("go.sum", "sums")])?;
+        write(&replacements, &[("utils/package.go", "small")])?;
+        // Of `big`.
+        let sum = "2a21fe6d592a19b7de898b50eb53c429608de1a66f3e9f62da19714a770553d1";
+        let sums = format!("{sum}  utils/big.go\n");
+        write(folder.path(), &[("replaced.sha256", &sums)])?;
+
+        write(&sources, &[("utils/big.go", "big")])?;
+        patched_copy(&pins, "example.org/tool", &sources, &replacements)?;
+        write(&sources, &[("utils/big.go", "bigger")])?;
+        let refused = patched_copy(&pins, "example.org/tool", &sources, &replacements);
+        let error = refused.unwrap_err().to_string();
+        assert!(
+            error.contains("utils/big.go has changed: compare it"),
+            "{error}"
+        );
         Ok(())
     }
 

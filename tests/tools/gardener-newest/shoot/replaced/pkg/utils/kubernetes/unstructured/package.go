@@ -7,8 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GVKFromCrossVersionObjectReference is the kind of a reference.
+// GVKFromCrossVersionObjectReference is the kind of a reference, or the empty one with an error.
 func GVKFromCrossVersionObjectReference(reference *autoscalingv1.CrossVersionObjectReference) (schema.GroupVersionKind, error) {
 	version, err := schema.ParseGroupVersion(reference.APIVersion)
-	return version.WithKind(reference.Kind), err
+	if err != nil {
+		return schema.GroupVersionKind{}, err
+	}
+	return version.WithKind(reference.Kind), nil
 }
