@@ -1,28 +1,19 @@
 //! The values of the charts: what values.yaml and values.schema.json are made of.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+mod output;
+mod pods;
 
 use anyhow::Result;
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::LIBRARY;
 use crate::generate::Files;
+use output::{schema, written};
+use pods::Pods;
 
 /// A name as Kubernetes takes it of a namespace.
 const LABEL: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
-
-/// The same, or nothing.
-const OPTIONAL_LABEL: &str = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$";
-
-/// A digest of an image, or nothing.
-const OPTIONAL_DIGEST: &str = "^(sha256:[0-9a-f]{64})?$";
-
-/// Text by its key, for instance labels.
-type Texts = BTreeMap<String, String>;
 
 /// Values of an operator's chart.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -95,193 +86,6 @@ impl Default for Definitions {
     fn default() -> Self {
         Self {
             check_definitions: true,
-        }
-    }
-}
-
-/// Values of all charts with pods.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-struct Pods {
-    /// The name of the objects. Empty: the release's name, and the chart's after it unless it contains that.
-    #[schemars(length(max = 50), regex(pattern = OPTIONAL_LABEL))]
-    fullname_override: String,
-    image: Image,
-    /// What is logged: error, warn, info, debug, or a filter as RUST_LOG has it.
-    #[schemars(length(min = 1))]
-    log: String,
-    /// Environment variables besides, each with name and value or valueFrom, for instance HTTPS_PROXY.
-    extra_env: Vec<EnvVar>,
-    resources: Resources,
-    pod_annotations: Texts,
-    node_selector: Texts,
-    tolerations: Vec<Toleration>,
-    affinity: Affinity,
-    priority_class_name: String,
-    service_account: ServiceAccount,
-    /// Prometheus operator's ServiceMonitor, and its PrometheusRule.
-    monitoring: Monitoring,
-}
-
-impl Default for Pods {
-    fn default() -> Self {
-        Self {
-            fullname_override: String::new(),
-            image: Image::default(),
-            log: "info".to_owned(),
-            extra_env: Vec::new(),
-            resources: Resources::default(),
-            pod_annotations: Texts::new(),
-            node_selector: Texts::new(),
-            tolerations: Vec::new(),
-            affinity: Affinity::default(),
-            priority_class_name: String::new(),
-            service_account: ServiceAccount::default(),
-            monitoring: Monitoring::default(),
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-struct Image {
-    #[schemars(length(min = 1))]
-    repository: String,
-    /// Without it the chart's version.
-    tag: String,
-    /// sha256:... wins over the tag.
-    #[schemars(regex(pattern = OPTIONAL_DIGEST))]
-    digest: String,
-    pull_policy: PullPolicy,
-    /// Names of Secrets.
-    pull_secrets: Vec<String>,
-}
-
-impl Default for Image {
-    fn default() -> Self {
-        Self {
-            repository: format!("{}/function-c5c3", c5c3_api::REGISTRY),
-            tag: String::new(),
-            digest: String::new(),
-            pull_policy: PullPolicy::IfNotPresent,
-            pull_secrets: Vec::new(),
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-enum PullPolicy {
-    Always,
-    IfNotPresent,
-    Never,
-}
-
-/// An EnvVar of Kubernetes.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct EnvVar {
-    #[schemars(length(min = 1))]
-    name: String,
-    value: Option<String>,
-    value_from: Option<BTreeMap<String, Value>>,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-struct Resources {
-    requests: BTreeMap<String, Quantity>,
-    limits: BTreeMap<String, Quantity>,
-}
-
-impl Default for Resources {
-    fn default() -> Self {
-        Self {
-            requests: quantities([("cpu", "20m"), ("memory", "32Mi")]),
-            limits: quantities([("memory", "128Mi")]),
-        }
-    }
-}
-
-fn quantities<const N: usize>(quantities: [(&str, &str); N]) -> BTreeMap<String, Quantity> {
-    quantities
-        .into_iter()
-        .map(|(name, quantity)| (name.to_owned(), Quantity::Text(quantity.to_owned())))
-        .collect()
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-enum Quantity {
-    Text(String),
-    Number(f64),
-}
-
-/// A Toleration of Kubernetes.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Toleration {
-    key: Option<String>,
-    operator: Option<TolerationOperator>,
-    value: Option<String>,
-    effect: Option<TaintEffect>,
-    toleration_seconds: Option<i64>,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-enum TolerationOperator {
-    Equal,
-    Exists,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-enum TaintEffect {
-    NoExecute,
-    NoSchedule,
-    PreferNoSchedule,
-}
-
-/// An Affinity of Kubernetes.
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-struct Affinity {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    node_affinity: Option<BTreeMap<String, Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pod_affinity: Option<BTreeMap<String, Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pod_anti_affinity: Option<BTreeMap<String, Value>>,
-}
-
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-struct ServiceAccount {
-    annotations: Texts,
-}
-
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-struct Monitoring {
-    enabled: bool,
-    /// Labels by which Prometheus selects both.
-    labels: Texts,
-    /// Alerts, if it is enabled.
-    alerts: Alerts,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-struct Alerts {
-    enabled: bool,
-    /// The page that alerts refer to, with a section for each.
-    #[schemars(length(min = 1))]
-    runbooks: String,
-}
-
-impl Default for Alerts {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            runbooks: "https://github.com/C5C3/C5C3/blob/main/docs/alerts.md".to_owned(),
         }
     }
 }
@@ -395,78 +199,12 @@ pub fn short(operator: &str) -> &str {
     operator.strip_suffix("-operator").unwrap_or(operator)
 }
 
-/// Values and their schema as files.
-fn written(values: &Value, mut schema: Value) -> Result<Files> {
-    // Helm adds these to the values of a chart that has a dependency.
-    for name in ["global", LIBRARY] {
-        schema["properties"][name] = json!({"type": "object"});
-    }
-    close(&mut schema);
-    let values = commented(values, &schema)?;
-    let head = "# Made by `cargo xtask generate` from xtask/src/generate/charts/values.rs.";
-    let schema = serde_json::to_string_pretty(&schema)?;
-    Ok(Files::from([
-        (Path::new("values.yaml").into(), format!("{head}\n{values}")),
-        (
-            Path::new("values.schema.json").into(),
-            format!("{schema}\n"),
-        ),
-    ]))
-}
-
-/// The schema of values.
-fn schema<V: JsonSchema>() -> Value {
-    // The draft that every Helm of version 3 reads.
-    let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
-    let generator = settings.into_generator();
-    let mut schema = generator.into_root_schema_for::<V>().to_value();
-    if let Value::Object(root) = &mut schema {
-        // That of the root is the Rust type's name.
-        root.remove("title");
-    }
-    schema
-}
-
-/// Refuses what an object doesn't have.
-fn close(schema: &mut Value) {
-    match schema {
-        Value::Object(object) => {
-            if object.contains_key("properties") {
-                object.insert("additionalProperties".to_owned(), Value::Bool(false));
-            }
-            object.values_mut().for_each(close);
-        }
-        Value::Array(items) => items.iter_mut().for_each(close),
-        _ => {}
-    }
-}
-
-/// Values as YAML, with their descriptions as comments.
-fn commented(values: &Value, schema: &Value) -> Result<String> {
-    let mut text = String::new();
-    for (name, value) in values.as_object().into_iter().flatten() {
-        let schema = &schema["properties"][name];
-        let description = schema["description"].as_str().unwrap_or_default();
-        for line in description.lines() {
-            text += &format!("# {line}\n");
-        }
-        let nested = value.as_object().is_some_and(|object| !object.is_empty());
-        if nested && schema["properties"].is_object() {
-            text += &format!("{name}:\n");
-            for line in commented(value, schema)?.lines() {
-                text += &format!("  {line}\n");
-            }
-        } else {
-            let value = serde_saphyr::to_string(&json!({ name: value }))?;
-            text += &format!("{}\n", value.trim_end());
-        }
-    }
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::generate::charts::LIBRARY;
 
     /// The values of a chart as its files have them, and their schema.
     fn of<V: Default + JsonSchema + Serialize>() -> (String, Value, Value) {
