@@ -152,7 +152,7 @@ mod tests {
         for metric in named {
             assert!(
                 exported.contains(metric),
-                "{metric} is none of {exported:?}"
+                "{metric} isn't in {exported:?}"
             );
         }
     }
