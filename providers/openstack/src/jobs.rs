@@ -1,17 +1,14 @@
 //! Tasks of a service that run once, as Jobs, or periodically, as CronJobs.
 
+mod seen;
+
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::batch::v1::{
-    CronJob, CronJobSpec, Job, JobCondition, JobSpec, JobStatus, JobTemplateSpec,
-};
+use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{
-    DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, Resource, ResourceKind,
-};
-use serde::Deserialize;
+use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
 
 use crate::digest::digest;
 use crate::files;
@@ -19,6 +16,7 @@ use crate::migration::Phase;
 use crate::pod::{Program, pod};
 use crate::rollout::START_DEADLINE;
 use crate::service::{NAME, Service};
+use seen::{Seen, failure, has, is_for, is_kin, label, runs};
 
 /// Label of a Job: its task.
 const TASK: &str = "c5c3.io/task";
@@ -66,16 +64,6 @@ pub struct Schedule {
     pub program: Program,
     /// Whether no run starts for now.
     pub suspended: bool,
-}
-
-/// What is read of a Job: how far it is. Its labels say what it does.
-#[derive(Deserialize)]
-struct Seen {
-    status: Option<JobStatus>,
-}
-
-impl Resource for Seen {
-    const KIND: ResourceKind = Job::KIND;
 }
 
 /// The observed Jobs of a service.
@@ -361,51 +349,4 @@ impl<'a> Jobs<'a> {
             ..JobSpec::default()
         }
     }
-}
-
-fn label<'j>(job: &'j Live<Seen>, label: &str) -> Option<&'j str> {
-    job.metadata.labels.get(label).map(String::as_str)
-}
-
-fn is_for(job: &Live<Seen>, task: &Task) -> bool {
-    label(job, TASK) == Some(task.name)
-        && label(job, PURPOSE) == Some(&digest([task.purpose.as_str()]))
-}
-
-/// Whether a Job does the same task for something else, or migrates the same database: two at once would get in each
-/// other's way.
-fn is_kin(job: &Live<Seen>, task: &Task) -> bool {
-    let database = task.migrates.as_ref();
-    let database = database.map(|(_, database)| digest([database.as_str()]));
-    label(job, TASK) == Some(task.name)
-        || (database.is_some() && label(job, DATABASE) == database.as_deref())
-}
-
-fn has(job: &Live<Seen>, type_: &str) -> bool {
-    condition(job, type_).is_some()
-}
-
-fn condition<'j>(job: &'j Live<Seen>, type_: &str) -> Option<&'j JobCondition> {
-    let status = job.body.status.as_ref()?;
-    let conditions = status.conditions.as_deref().unwrap_or_default();
-    conditions
-        .iter()
-        .find(|condition| condition.type_ == type_ && condition.status == "True")
-}
-
-/// The reason and the time of its failure.
-fn failure(job: &Live<Seen>) -> Option<(String, Timestamp)> {
-    let failed = condition(job, "Failed")?;
-    let reason = failed.message.clone().or_else(|| failed.reason.clone());
-    let since = failed.last_transition_time.as_ref().map(|time| time.0);
-    Some((
-        reason.unwrap_or_else(|| "no reason given".to_owned()),
-        since.unwrap_or(Timestamp::MIN),
-    ))
-}
-
-/// Whether one of its pods is running. A pod whose image can't be pulled isn't.
-fn runs(job: &Live<Seen>) -> bool {
-    let ready = job.body.status.as_ref().and_then(|status| status.ready);
-    ready.is_some_and(|ready| ready > 0) && !has(job, "Complete") && !has(job, "Failed")
 }
