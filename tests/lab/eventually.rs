@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, anyhow};
 
-use crate::awaited::Wait;
 use crate::machine::{Ended, check_processes};
 use crate::say::say;
 use crate::scale::scaled;
+use crate::waits::Wait;
 
 /// Whoever watches a scenario wants to know what it waits for, but not of every moment.
 const WORTH_SAYING: Duration = Duration::from_secs(5);

@@ -50,7 +50,6 @@
 //!   Containerfiles, Debian and PyPI.
 
 mod audit;
-mod awaited;
 mod browser;
 mod cache;
 mod ceph;
@@ -97,6 +96,7 @@ mod shoots;
 mod site;
 pub mod suite;
 pub mod tools;
+mod waits;
 mod watched;
 
 pub use anyhow::{Context, Result, bail, ensure};

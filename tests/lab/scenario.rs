@@ -11,7 +11,6 @@ use tempfile::TempDir;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::awaited::awaited;
 use crate::crossplane::Release;
 use crate::evidence;
 use crate::function::FunctionProgram;
@@ -21,6 +20,7 @@ use crate::machine::Machine;
 use crate::memory;
 use crate::namespace;
 use crate::say::say;
+use crate::waits::waits;
 
 /// How the folders of scenarios begin; the id of their process follows.
 const PREFIX: &str = "c5c3-lab-";
@@ -104,7 +104,7 @@ where
 async fn stop_signal() -> Result<Error> {
     let mut signals = signal(SignalKind::terminate()).context("cannot wait for signals")?;
     signals.recv().await;
-    Ok(anyhow!("stopped by SIGTERM\n{}", awaited()))
+    Ok(anyhow!("stopped by SIGTERM\n{}", waits()))
 }
 
 fn folder(scenario: &str) -> Result<TempDir> {

@@ -7,7 +7,7 @@ use anyhow::Error;
 
 thread_local! {
     /// What this thread's scenario waits for, and what it saw last instead.
-    static AWAITED: RefCell<BTreeMap<usize, (String, String)>> = const { RefCell::new(BTreeMap::new()) };
+    static WAITS: RefCell<BTreeMap<usize, (String, String)>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// The scenario waits for something until this is dropped.
@@ -16,17 +16,17 @@ pub(crate) struct Wait(usize);
 impl Wait {
     /// Begins to wait for something.
     pub fn begin(what: &str) -> Self {
-        AWAITED.with_borrow_mut(|awaited| {
-            let number = awaited.last_key_value().map_or(0, |(last, _)| last + 1);
-            awaited.insert(number, (what.to_owned(), "nothing".to_owned()));
+        WAITS.with_borrow_mut(|waits| {
+            let number = waits.last_key_value().map_or(0, |(last, _)| last + 1);
+            waits.insert(number, (what.to_owned(), "nothing".to_owned()));
             Self(number)
         })
     }
 
     /// Keeps what was seen instead.
     pub fn saw(&self, error: &Error) {
-        AWAITED.with_borrow_mut(|awaited| {
-            if let Some((_, seen)) = awaited.get_mut(&self.0) {
+        WAITS.with_borrow_mut(|waits| {
+            if let Some((_, seen)) = waits.get_mut(&self.0) {
                 *seen = format!("{error:#}");
             }
         });
@@ -36,14 +36,14 @@ impl Wait {
 impl Drop for Wait {
     fn drop(&mut self) {
         // Nothing is left of it when the thread ends.
-        let _ = AWAITED.try_with(|awaited| awaited.borrow_mut().remove(&self.0));
+        let _ = WAITS.try_with(|waits| waits.borrow_mut().remove(&self.0));
     }
 }
 
 /// What this thread's scenario waits for, one after the other.
-pub(crate) fn awaited() -> String {
-    AWAITED.with_borrow(|awaited| {
-        let waits = awaited.values();
+pub(crate) fn waits() -> String {
+    WAITS.with_borrow(|waits| {
+        let waits = waits.values();
         let waits = waits.map(|(what, seen)| format!("{what}: not yet; last seen: {seen}"));
         waits.collect::<Vec<_>>().join("\n")
     })
@@ -57,20 +57,20 @@ mod tests {
 
     #[test]
     fn waits_are_said_until_they_end() {
-        assert_eq!(awaited(), "");
+        assert_eq!(waits(), "");
         let first = Wait::begin("the claim is Ready");
         let second = Wait::begin("the Shoot is there");
         second.saw(&anyhow!("there is none"));
         assert_eq!(
-            awaited(),
+            waits(),
             "the claim is Ready: not yet; last seen: nothing\nthe Shoot is there: not yet; last seen: there is none"
         );
         drop(first);
         assert_eq!(
-            awaited(),
+            waits(),
             "the Shoot is there: not yet; last seen: there is none"
         );
         drop(second);
-        assert_eq!(awaited(), "");
+        assert_eq!(waits(), "");
     }
 }
