@@ -113,7 +113,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn no_more_leases_move_than_the_fairest_division_needs(
+    fn leases_move_no_more_than_the_fairest_division_needs(
         nodes in 0..12_u8, reserve in 0..3_u32, events in events(),
     ) {
         let mut world = World::default();

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_quota_follows_from_a_size_but_for_what_the_size_gives_itself() {
+fn quota_follows_from_a_size_but_for_what_the_size_gives_itself() {
     let preset: SizePreset = serde_json::from_value(serde_json::json!({
         "infrastructure": {
             "mariadb": { "storageSize": "100Gi", "resources": { "requests": { "cpu": "2", "memory": "8Gi" } } },
@@ -33,7 +33,7 @@ fn a_quota_follows_from_a_size_but_for_what_the_size_gives_itself() {
 }
 
 #[test]
-fn a_quota_has_room_for_what_a_size_says_of_ovn() {
+fn quota_has_room_for_what_a_size_says_of_ovn() {
     let needed = |ovn: serde_json::Value| {
         let pieces = serde_json::json!({ "ovn": ovn });
         infrastructure(&serde_json::from_value(pieces).unwrap())
@@ -59,7 +59,7 @@ fn a_quota_has_room_for_what_a_size_says_of_ovn() {
 }
 
 #[test]
-fn a_quota_has_room_for_components_that_a_size_may_state() {
+fn quota_has_room_for_components_that_a_size_may_state() {
     let needed = |services: serde_json::Value| optional(&serde_json::from_value(services).unwrap());
     let two = serde_json::json!({ "replicas": 2 });
     let pairs = needed(serde_json::json!({
@@ -80,7 +80,7 @@ fn a_quota_has_room_for_components_that_a_size_may_state() {
 }
 
 #[test]
-fn a_quota_is_not_lowered_below_what_is_used() {
+fn quota_is_not_lowered_below_what_is_used() {
     let amounts = |memory: Option<&str>| {
         let memory = memory.map(|memory| ("requests.memory".to_owned(), memory.to_owned()));
         memory.into_iter().collect()
@@ -102,7 +102,7 @@ fn a_quota_is_not_lowered_below_what_is_used() {
 }
 
 #[test]
-fn a_quota_has_room_for_the_most_replicas_of_an_api() {
+fn quota_has_room_for_the_most_replicas_of_an_api() {
     let most = |api: serde_json::Value| {
         let preset: SizePreset = serde_json::from_value(serde_json::json!({
             "infrastructure": {}, "services": { "nova": { "api": api } }, "share": { "weight": 1 },

@@ -49,7 +49,7 @@ fn compute_service_of_a_host_in_the_aggregate_of_another_share_stays() {
 }
 
 #[test]
-fn what_another_share_and_placement_keep_is_reported_together() {
+fn lost_nodes_that_another_share_and_placement_keep_are_reported_together() {
     let (mut cluster, nova) = started();
     let other = Aggregate {
         id: 1_000,
