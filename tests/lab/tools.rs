@@ -2,8 +2,9 @@
 //!
 //! Every tool is pinned by a `go.mod` and `go.sum` under `tests/tools` and built on first use, Keystone by a
 //! `requirements.txt` and installed. A folder `replaced` there has files that take the place of the module's own, and a `package.go` in it
-//! that of a whole package: nothing that a scenario uses. All stay in the user's cache folder (`$XDG_CACHE_HOME` or `~/.cache`, then
-//! `c5c3-lab`), named by a hash of everything that went in.
+//! that of a whole package: nothing that a scenario uses, or what must answer alike. For the latter, `replaced.sha256` beside it has the
+//! module's files that it was written by; a new version in which they differ isn't built until they are compared. All stay in the user's
+//! cache folder (`$XDG_CACHE_HOME` or `~/.cache`, then `c5c3-lab`), named by a hash of everything that went in.
 
 use std::path::PathBuf;
 
