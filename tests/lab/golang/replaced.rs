@@ -12,8 +12,8 @@ use tempfile::TempDir;
 /// or in the folder of the lab's own program.
 pub(super) const REPLACED: &str = "replaced";
 
-/// Beside that folder, if replacements must answer as what they replace: the SHA-256 of the module's files that they were written by, in the
-/// format of `sha256sum`.
+/// The ending of a file beside that folder, if replacements must answer as what they replace. It has the SHA-256 of the module's files that
+/// they were written by, in the format of `sha256sum`.
 const SUMS: &str = "sha256";
 
 /// A replacement of this name takes the place of all files of its package.
@@ -158,7 +158,7 @@ mod tests {
         // Of `big`.
         let sum = "2a21fe6d592a19b7de898b50eb53c429608de1a66f3e9f62da19714a770553d1";
         let sums = format!("{sum}  utils/big.go\n");
-        write(folder.path(), &[("replaced.sha256", &sums)])?;
+        write(folder.path(), &[("replaced.sha256", sums.as_str())])?;
 
         write(&sources, &[("utils/big.go", "big")])?;
         patched_copy(&pins, "example.org/tool", &sources, &replacements)?;
