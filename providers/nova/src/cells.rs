@@ -40,7 +40,7 @@ pub struct Cell<'a> {
     pub database: Awaited<Database>,
     /// Its message bus.
     pub bus: Awaited<Messaging>,
-    /// Certificates of its consoles, if they have any.
+    /// Certificates of its consoles, if they are to have any.
     pub consoles: Awaited<Option<Consoles>>,
 }
 

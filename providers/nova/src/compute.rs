@@ -21,7 +21,8 @@ fn secret<'a>(service: &'a Service<'a>, cell: &'a str) -> AgentSecret<'a> {
     AgentSecret::of(service, format!("{cell}-compute")).label(CELL, cell)
 }
 
-/// Composes the Secret of a cell. Without the key of the pool with servers' disks, or a certificate, it stays as it is.
+/// Composes the Secret of a cell. Without the key of the pool with servers' disks, or if certificates can't be read, it stays as it
+/// is.
 pub fn publish(
     facts: &Facts<'_>,
     cell: &Cell,

@@ -7,7 +7,8 @@
 
 use c5c3_api::hypervisor::{CONSOLE_AUTHORITY, CONSOLE_CERTIFICATE, CONSOLE_KEY};
 use c5c3_api::parts::{IssuerKind, IssuerRef};
-use provider_composer::{DesiredState, Key, ObservedState};
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress};
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::{Certificate, Issuer, PrivateKey};
 use provider_openstack::{
@@ -18,11 +19,14 @@ use provider_openstack::{
 const FOLDER: &str = "/etc/nova/consoles";
 /// Ten years.
 const VALID: &str = "87600h";
+/// What the proxy's Secret has, for messages.
+const OF_PROXY: &str = "the certificate of the consoles' proxy";
 
 /// Certificates of the consoles of a cell.
+#[derive(Clone)]
 pub struct Consoles {
-    /// The Secret with the proxy's certificate.
-    proxy: String,
+    /// The Secret with the proxy's certificate, if that is issued.
+    proxy: Awaited<String>,
     /// The authority of both certificates.
     authority: String,
     /// The hypervisors' certificate.
@@ -89,13 +93,56 @@ impl Consoles {
             desired.apply(namespace, secret, &manifest(service, signed));
         }
         let read = |secret: &str, purpose: &str| issued(namespace, secret, purpose, observed);
-        read(&names.proxy, "the certificate of the consoles' proxy")?;
+        read(&names.proxy, OF_PROXY)?;
         let host = read(&names.host, "the certificate of consoles on hypervisors")?;
         Ok(Some(Self {
-            proxy: names.proxy,
+            proxy: Ok(names.proxy),
             authority: host.text("ca.crt")?.to_owned(),
             certificate: host.text("tls.crt")?.to_owned(),
             key: host.text("tls.key")?.to_owned(),
+        }))
+    }
+
+    /// What a cell goes on with while a certificate of its consoles isn't issued: the hypervisors' certificate that its Secret has, because
+    /// servers run with it, and the proxy's, if that is issued. There are none where the Secret has none: neither an upgrade nor the first
+    /// start waits for consoles.
+    ///
+    /// # Errors
+    /// The Secret can't be read.
+    pub fn published(
+        service: &Service<'_>,
+        cell: &str,
+        published: &Lookup<Live<Secret>>,
+        observed: &ObservedState<'_>,
+    ) -> Awaited<Option<Self>> {
+        let secret = match published {
+            Lookup::Found(secret) => secret,
+            Lookup::Missing => return Ok(None),
+            Lookup::Unknown(message) => {
+                return Err(Progress::Unknown {
+                    message: message.clone(),
+                });
+            }
+        };
+        let file = |key: &str| {
+            let value = secret.body.data.as_ref()?.get(key)?;
+            let text = String::from_utf8(value.0.clone()).ok();
+            text.filter(|text| !text.is_empty())
+        };
+        let (Some(authority), Some(certificate), Some(key)) = (
+            file(CONSOLE_AUTHORITY),
+            file(CONSOLE_CERTIFICATE),
+            file(CONSOLE_KEY),
+        ) else {
+            return Ok(None);
+        };
+        let proxy = Names::of(service, cell).proxy;
+        let issued = issued(service.namespace, &proxy, OF_PROXY, observed);
+        Ok(Some(Self {
+            proxy: issued.map(|_| proxy),
+            authority,
+            certificate,
+            key,
         }))
     }
 
@@ -108,9 +155,12 @@ impl Consoles {
         }
     }
 
-    /// Gives the proxy its certificate.
-    pub fn mount(&self, proxy: Program) -> Program {
-        proxy.mount("consoles", FOLDER, Source::Secret(self.proxy.clone()))
+    /// The Secret with the proxy's certificate.
+    ///
+    /// # Errors
+    /// It isn't issued.
+    pub fn proxy(&self) -> Awaited<&str> {
+        self.proxy.as_deref().map_err(Clone::clone)
     }
 
     /// Adds what hypervisors need to the files of the cell's Secret.
@@ -119,6 +169,11 @@ impl Consoles {
         files.text(CONSOLE_CERTIFICATE, &*self.certificate);
         files.secret(CONSOLE_KEY, &*self.key);
     }
+}
+
+/// Gives the proxy the Secret with its certificate.
+pub fn mount(proxy: Program, secret: &str) -> Program {
+    proxy.mount("consoles", FOLDER, Source::Secret(secret.to_owned()))
 }
 
 /// Has the proxy connect with TLS to the hypervisors that ask for it. QEMU offers one way, with TLS or without, and the proxy takes the

@@ -12,6 +12,7 @@ use provider_openstack::{
 
 use crate::cells::{self, Cell};
 use crate::config::{self, Control, Facts};
+use crate::consoles::{self, Consoles};
 use crate::entry::{self, State};
 use crate::pods::{daemon, program, workers};
 use crate::{compute, databases};
@@ -179,14 +180,22 @@ impl Recipe<'_> {
             self.context.is_rolled(),
             service.installed.is_some_and(|it| it != service.release),
         );
-        let publishes = match compute::published(service, name, observed) {
+        let published = compute::published(service, name, observed);
+        let publishes = match &published {
             Lookup::Found(_) => rolled,
             // Hosts would register in the database of a former cell, and start its servers.
             Lookup::Missing => state.mapped.is_ready() && (rolled || !upgrades),
             Lookup::Unknown(_) => false,
         };
+        let consoles = match &cell.consoles {
+            // `ConsolesReady` says why. Nothing but consoles needs the certificates.
+            Err(Progress::Waiting { .. } | Progress::Failed { .. }) => {
+                Consoles::published(service, name, &published, observed)
+            }
+            known => known.clone(),
+        };
         match publishes {
-            true => compute::publish(facts, cell.spec, bus, &cell.consoles, desired),
+            true => compute::publish(facts, cell.spec, bus, &consoles, desired),
             false => compute::keep(service, name, desired),
         }
         let files = facts.cell(name, database, bus, false);
@@ -196,18 +205,37 @@ impl Recipe<'_> {
             ..pods
         };
         let shows = |files| program("nova-novncproxy", files);
-        let proxy = match &cell.consoles {
+        let proxy = match self.certificate(&proxy, &consoles) {
             Ok(None) => pods(Pods::of(proxy, shows(files.clone()))),
-            Ok(Some(consoles)) => {
+            Ok(Some(secret)) => {
                 // Options of the proxy alone replace no conductor.
                 let files = facts.cell(name, database, bus, true);
                 let files = files.compose(service, desired).source();
-                pods(Pods::of(proxy, consoles.mount(shows(files))))
+                pods(Pods::of(proxy, consoles::mount(shows(files), secret)))
             }
-            Err(awaited) => Pods::waiting(proxy, awaited.clone()),
+            Err(awaited) => Pods::waiting(proxy, awaited),
         };
         let conductor = bus.watched(conductor, program("nova-conductor", files));
         vec![pods(conductor), proxy]
+    }
+
+    /// The Secret with the certificate of a proxy. Pods that run have the certificate that was there when they started, so they stay while
+    /// it is away; new pods of another image start without one, because an upgrade doesn't wait for it.
+    fn certificate<'c>(
+        &self,
+        proxy: &str,
+        consoles: &'c Awaited<Option<Consoles>>,
+    ) -> Awaited<Option<&'c str>> {
+        let consoles = consoles.as_ref().map_err(Clone::clone)?;
+        let secret = consoles.as_ref().map(Consoles::proxy).transpose();
+        match secret {
+            Err(Progress::Waiting { .. } | Progress::Failed { .. })
+                if self.context.is_behind(proxy) =>
+            {
+                Ok(None)
+            }
+            secret => secret,
+        }
     }
 
     /// Leaves what isn't known yet as it is: the Secrets of hypervisors, cells that are being removed, the CronJob.

@@ -39,7 +39,7 @@ impl Recipe<'_> {
             .collect()
     }
 
-    /// Sets `ConsolesReady`, where consoles have certificates. Until those are there, the cell's proxy and hypervisors stay as they are.
+    /// Sets `ConsolesReady`, where consoles have certificates. Nothing but consoles waits for them.
     fn consoles(&self, desired: &mut DesiredState) {
         let cells = self.cells.iter();
         let cells = cells.filter(|cell| !matches!(cell.consoles, Ok(None)));

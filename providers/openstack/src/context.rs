@@ -105,6 +105,16 @@ impl<'a> ServiceContext<'a> {
         all.all(|one| one.rollout.is_done_with(&self.service.image))
     }
 
+    /// Whether a component is known to run nothing, or pods of another image than the desired one.
+    pub fn is_behind(&self, component: &str) -> bool {
+        let mut all = self.components.iter();
+        let found = all.find(|one| one.component.name == component);
+        found.is_some_and(|one| {
+            let is_unknown = matches!(one.rollout.progress, Progress::Unknown { .. });
+            !is_unknown && !one.rollout.has(&self.service.image)
+        })
+    }
+
     /// The availability of a component. A component without a certificate waits for it.
     pub fn availability(&self, component: &str) -> Progress {
         let mut all = self.components.iter();

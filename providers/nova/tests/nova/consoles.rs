@@ -7,13 +7,15 @@ use provider_openstack::manifest::cert_manager::{Certificate, Issuer};
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-use crate::{NOVA, change, running};
+use crate::{NOVA, change, given, running};
 
 const PROXY: &str = "nova-cell1-novncproxy";
 const CONDUCTOR: &str = "nova-cell1-conductor";
 const COMPUTE: &str = "nova-cell1-compute";
 /// The Secret with the hypervisors' certificate.
 const HOST: &str = "nova-cell1-vnc-host";
+/// The Secrets that cert-manager writes for consoles.
+const ISSUED: [&str; 3] = ["nova-cell1-vnc-ca", "nova-cell1-vnc-proxy", HOST];
 
 /// The configuration file of the pods of a Deployment.
 fn options(cluster: &Cluster, deployment: &str) -> String {
@@ -28,6 +30,31 @@ fn options(cluster: &Cluster, deployment: &str) -> String {
 fn published(cluster: &Cluster) -> [Option<String>; 3] {
     ["console-ca.crt", "console-tls.crt", "console-tls.key"]
         .map(|file| cluster.value(COMPUTE, file))
+}
+
+/// The image of a Deployment's pods, and the Secret with the certificate of consoles that they mount.
+fn runs(cluster: &Cluster, deployment: &str) -> (String, Option<String>) {
+    let pod = &cluster.get::<Deployment>(deployment).unwrap()["spec"]["template"]["spec"];
+    let image = pod["containers"][0]["image"].as_str().unwrap().to_owned();
+    let mut volumes = pod["volumes"].as_array().unwrap().iter();
+    let volume = volumes.find(|volume| volume["name"] == "consoles");
+    let secret = volume.and_then(|volume| volume["secret"]["secretName"].as_str());
+    (image, secret.map(str::to_owned))
+}
+
+/// Lets things happen while cert-manager issues none of these certificates.
+fn go_on_without(cluster: &mut Cluster, secrets: &[&str]) {
+    for _ in 0..20 {
+        for secret in secrets {
+            cluster.delete::<Secret>(secret);
+        }
+        cluster.compose(&NOVA, "nova").unwrap();
+        cluster.play();
+    }
+}
+
+fn is_true(cluster: &Cluster, type_: &str) -> bool {
+    cluster.condition(&NOVA, "nova", type_).0 == "True"
 }
 
 /// QEMU asks no certificate what it is for.
@@ -115,19 +142,105 @@ fn renewed_certificate_of_consoles_reaches_hypervisors_and_replaces_no_pods() {
     assert_eq!(pods(&cluster), before);
 }
 
+/// cert-manager's approval may admit certificates of the site's issuer, and no authorities.
 #[test]
-fn proxy_and_hypervisors_stay_as_they_are_without_a_certificate_that_is_to_come() {
+fn certificate_of_consoles_that_is_not_issued_stops_neither_the_first_start_nor_an_upgrade() {
+    let mut cluster = given();
+    go_on_without(&mut cluster, &ISSUED);
+    let release = |cluster: &Cluster| cluster.value(COMPUTE, "release");
+    assert_eq!(release(&cluster).as_deref(), Some("2025.2"));
+    assert_eq!(published(&cluster), [None, None, None]);
+    assert!(!options(&cluster, PROXY).contains("vencrypt"));
+    let (first, secret) = runs(&cluster, PROXY);
+    assert_eq!(secret, None);
+    for type_ in ["Ready", "CellsReady"] {
+        assert!(is_true(&cluster, type_), "{type_}");
+    }
+    assert_eq!(
+        cluster.condition(&NOVA, "nova", "ConsolesReady"),
+        (
+            "False".to_owned(),
+            "WaitingForSecret".to_owned(),
+            "cell1: waits for Secret nova-cell1-vnc-proxy with the certificate of the consoles' proxy"
+                .to_owned()
+        )
+    );
+
+    change(&mut cluster, |spec| spec["release"] = json!("2026.1"));
+    go_on_without(&mut cluster, &ISSUED);
+    assert_eq!(release(&cluster).as_deref(), Some("2026.1"));
+    assert_ne!(runs(&cluster, PROXY).0, first);
+    assert!(is_true(&cluster, "Ready"));
+    assert!(!is_true(&cluster, "ConsolesReady"));
+
+    cluster.settle(&NOVA, "nova");
+    assert!(is_true(&cluster, "ConsolesReady"));
+    assert!(published(&cluster).iter().all(Option::is_some));
+    assert_eq!(runs(&cluster, PROXY).1.as_deref(), Some(ISSUED[1]));
+}
+
+/// Servers run with it.
+#[test]
+fn hypervisors_keep_their_certificate_of_consoles_through_an_upgrade_while_it_is_away() {
     let mut cluster = running();
-    let proxy = |cluster: &Cluster| cluster.get::<Deployment>(PROXY).unwrap()["spec"].clone();
-    let compute = |cluster: &Cluster| cluster.get::<Secret>(COMPUTE).unwrap()["data"].clone();
-    let before = (proxy(&cluster), compute(&cluster));
+    let (certificate, before) = (published(&cluster), runs(&cluster, PROXY));
+    assert!(certificate.iter().all(Option::is_some));
+    change(&mut cluster, |spec| spec["release"] = json!("2026.1"));
+    go_on_without(&mut cluster, &[HOST]);
+    assert_eq!(cluster.value(COMPUTE, "release").as_deref(), Some("2026.1"));
+    assert_eq!(published(&cluster), certificate);
+    let after = runs(&cluster, PROXY);
+    assert_ne!(after.0, before.0);
+    assert_eq!(after.1, before.1);
+    assert!(is_true(&cluster, "Ready"));
+}
+
+/// Pods that run still have it.
+#[test]
+fn proxy_keeps_its_pods_while_its_certificate_is_away_until_an_upgrade() {
+    let mut cluster = running();
+    let before = cluster.get::<Deployment>(PROXY).unwrap()["spec"].clone();
+    let certificate = published(&cluster);
+    change(&mut cluster, |spec| {
+        spec["extraConfig"] = json!({ "DEFAULT": { "cpu_allocation_ratio": "4.0" } });
+    });
+    go_on_without(&mut cluster, &ISSUED);
+    assert!(options(&cluster, CONDUCTOR).contains("cpu_allocation_ratio = 4.0"));
+    assert_eq!(cluster.get::<Deployment>(PROXY).unwrap()["spec"], before);
+    let (image, _) = runs(&cluster, PROXY);
+
+    change(&mut cluster, |spec| spec["release"] = json!("2026.1"));
+    go_on_without(&mut cluster, &ISSUED);
+    let (new, secret) = runs(&cluster, PROXY);
+    assert_ne!(new, image);
+    assert_eq!(secret, None);
+    assert_eq!(cluster.value(COMPUTE, "release").as_deref(), Some("2026.1"));
+    assert_eq!(published(&cluster), certificate);
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(runs(&cluster, PROXY).1.as_deref(), Some(ISSUED[1]));
+}
+
+#[test]
+fn hypervisors_keep_their_certificate_of_consoles_while_that_to_come_is_not_complete() {
+    let mut cluster = running();
+    let certificate = published(&cluster);
+    let proxy = runs(&cluster, PROXY);
     cluster.secret(HOST, &[("tls.crt", "issued"), ("tls.key", "tls-s3cret")]);
     change(&mut cluster, |spec| {
         spec["extraConfig"] = json!({ "DEFAULT": { "cpu_allocation_ratio": "4.0" } });
     });
     cluster.settle(&NOVA, "nova");
-    assert!(options(&cluster, CONDUCTOR).contains("cpu_allocation_ratio = 4.0"));
-    assert_eq!((proxy(&cluster), compute(&cluster)), before);
+    for options in [
+        options(&cluster, CONDUCTOR),
+        options(&cluster, PROXY),
+        cluster.value(COMPUTE, "nova.conf").unwrap(),
+    ] {
+        assert!(options.contains("cpu_allocation_ratio = 4.0"), "{options}");
+    }
+    assert_eq!(
+        (runs(&cluster, PROXY), published(&cluster)),
+        (proxy, certificate)
+    );
     let (status, reason, message) = cluster.condition(&NOVA, "nova", "ConsolesReady");
     assert_eq!(
         [status.as_str(), reason.as_str(), message.as_str()],
