@@ -23,11 +23,13 @@ take() {
     [ "$(sha256sum "$from/ca.crt" "$from/tls.crt" "$from/tls.key")" = "$sums" ] || return
     mv -f "$consoles/new/"* "$consoles/"
 }
-# Servers that run read it when they are told. Those without TLS refuse, and one that is busy is told again in an hour.
+# Servers that run read it when they are told. Those without TLS refuse, and one that is busy is told again in an hour. A QEMU that doesn't
+# answer must not keep the others from it.
+ask() { timeout 60 virsh --quiet --connect qemu:///system "$@"; }
 reload() {
-    servers=$(virsh --quiet --connect qemu:///system list --name) || return
+    servers=$(ask list --name) || return
     for server in $servers; do
-        virsh --quiet --connect qemu:///system domdisplay-reload "$server" > /dev/null 2>&1 || true
+        ask domdisplay-reload "$server" > /dev/null 2>&1 || true
     done
 }
 if [ -d /etc/libvirt/consoles ]; then

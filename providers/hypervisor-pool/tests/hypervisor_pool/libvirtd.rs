@@ -32,7 +32,8 @@ const NODE: &str = "etc/libvirt/tls";
 const CONSOLES: &str = "etc/libvirt/consoles";
 const READ: &str = "var/lib/libvirt/consoles";
 
-/// Fails while libvirt is down, and else writes what it is told. A server without TLS refuses to reload its certificate.
+/// Fails while libvirt is down, and else writes what it is told. A server without TLS refuses to reload its certificate, and one that is
+/// stuck doesn't answer.
 const VIRSH: &str = r#"
 [ ! -e "$ROOT/down" ] || exit 1
 while [ "${1#-}" != "$1" ] || [ "$1" = qemu:///system ]; do shift; done
@@ -42,6 +43,7 @@ case $1 in
     list) cat "$ROOT/servers" ;;
     domdisplay-reload)
         echo "$2" >> "$ROOT/reloaded"
+        [ "$2" != stuck ] || PATH=${PATH#*:} exec sleep 600
         [ "$2" != plain ]
         ;;
     *) exit 1 ;;
@@ -50,6 +52,13 @@ esac
 const VIRT_ADMIN: &str = r#"
 [ ! -e "$ROOT/down" ] || exit 1
 echo "$@" >> "$ROOT/virt-admin"
+"#;
+/// A minute passes at once for a server that is stuck.
+const TIMEOUT: &str = r#"
+limit=$1
+shift
+case " $* " in *" stuck "*) [ "$limit" != 60 ] || limit=0.1 ;; esac
+exec "$(PATH=${PATH#*:} command -v timeout)" --foreground "$limit" "$@"
 "#;
 /// Counts how often each loop waits. An hour passes where the test says so.
 const SLEEP: &str = r#"
@@ -81,6 +90,7 @@ impl Pod {
         for (name, program) in [
             ("virsh", VIRSH),
             ("virt-admin", VIRT_ADMIN),
+            ("timeout", TIMEOUT),
             ("sleep", SLEEP),
             ("install", INSTALL),
             ("mknod", ""),
@@ -326,6 +336,20 @@ fn servers_are_told_of_a_renewed_certificate_once_libvirt_answers() {
     fs::remove_file(pod.root.path("down")).unwrap();
     pod.rounds();
     assert_eq!(pod.lines("reloaded"), ["instance-1"]);
+}
+
+/// A monitor of QEMU may hang for as long as the storage that it waits for.
+#[test]
+fn server_that_does_not_answer_keeps_no_other_from_a_renewed_certificate() {
+    let pod = Pod::start(|root| {
+        give(root, CONSOLES, "consoles");
+        root.write("servers", "stuck\ninstance-1\n");
+    });
+    pod.until("libvirt starts", |pod| pod.exists("started"));
+    pod.replace(&format!("{CONSOLES}/tls.crt"), "renewed");
+    pod.until("both are told", |pod| pod.lines("reloaded").len() >= 2);
+    pod.rounds();
+    assert_eq!(pod.lines("reloaded"), ["stuck", "instance-1"]);
 }
 
 #[test]
