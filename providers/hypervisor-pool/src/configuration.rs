@@ -251,7 +251,7 @@ fn data<'v>(
     data.collect()
 }
 
-/// What there is instead, where a share's cell has no configuration: Nova may not have the cell.
+/// Where to look if a share's cell has no configuration: Nova may have the cell and not have mapped it yet, or may not have it.
 fn others(name: &str, namespace: &str, observed: &ObservedState<'_>) -> String {
     let found = observed.list::<Secret>(namespace, &[(AGENTS, name)]);
     let found = found.found().unwrap_or_default();
@@ -260,10 +260,12 @@ fn others(name: &str, namespace: &str, observed: &ObservedState<'_>) -> String {
         .filter_map(|secret| secret.metadata.labels.get(CELL));
     let cells: BTreeSet<&str> = cells.map(String::as_str).collect();
     let cells: Vec<&str> = cells.into_iter().collect();
+    let waits =
+        "; if the Nova has the cell, CellsReady of the Nova says what this Secret waits for";
     match cells.is_empty() {
-        true => String::new(),
+        true => waits.to_owned(),
         false => format!(
-            "; there are Secrets of the cells {}: add the cell to the Nova, or create the HypervisorShare again with one of them",
+            "{waits}; if not, add the cell to the Nova, or create the HypervisorShare again with one of the cells that have Secrets: {}",
             cells.join(", ")
         ),
     }

@@ -91,8 +91,28 @@ fn share_of_a_cell_that_nova_does_not_have_names_those_that_it_has() {
             "False",
             "WaitingForConfiguration",
             "waits for a Secret with the labels c5c3.io/agents=nova,c5c3.io/cell=cell3 in the namespace openstack-prod, which \
-             the nova-operator writes; others are ignored; there are Secrets of the cells cell1, cell2: add the cell to the \
-             Nova, or create the HypervisorShare again with one of them"
+             the nova-operator writes; others are ignored; if the Nova has the cell, CellsReady of the Nova says what this \
+             Secret waits for; if not, add the cell to the Nova, or create the HypervisorShare again with one of the cells \
+             that have Secrets: cell1, cell2"
+        ]
+        .map(str::to_owned)
+    );
+}
+
+/// At the first start no cell has one, until Nova has mapped it.
+#[test]
+fn share_of_a_cell_without_a_secret_names_the_condition_that_says_why() {
+    let mut cluster = cluster();
+    delete_nova(&mut cluster);
+    settle(&mut cluster, "prod");
+    assert_eq!(
+        condition(&cluster, "prod", "ComputeReady"),
+        [
+            "False",
+            "WaitingForConfiguration",
+            "waits for a Secret with the labels c5c3.io/agents=nova,c5c3.io/cell=cell1 in the namespace openstack-prod, which \
+             the nova-operator writes; others are ignored; if the Nova has the cell, CellsReady of the Nova says what this \
+             Secret waits for"
         ]
         .map(str::to_owned)
     );
