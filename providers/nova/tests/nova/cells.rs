@@ -91,6 +91,28 @@ fn added_cell_is_not_entered_where_its_database_has_servers_of_a_former_cell() {
     assert!(cluster.get::<Secret>("nova-cell2-compute").is_some());
 }
 
+/// A backup from before the cell was added doesn't know it, and a Job that is done isn't repeated by itself.
+#[test]
+fn cell_that_a_restored_api_database_does_not_know_is_found_once_its_jobs_are_deleted() {
+    let mut cluster = running();
+    let jobs = cluster.all::<Job>();
+    let done = jobs.iter();
+    let done = done.filter(|(_, job)| job["metadata"]["labels"]["c5c3.io/task"] == "cell-map");
+    let done: Vec<String> = done.map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(done.len(), 2);
+    for name in done {
+        cluster.delete::<Job>(&name);
+    }
+    refuse(&mut cluster, "cell1");
+    let (status, reason, message) = cluster.condition(&NOVA, "nova", "CellsReady");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    assert!(
+        message.contains("has servers or compute services of a former cell"),
+        "{message}"
+    );
+    assert!(cluster.get::<Secret>("nova-cell1-compute").is_some());
+}
+
 /// The cell's database is kept, and Nova's API database is lost.
 #[test]
 fn first_installation_continues_a_former_cell_only_where_the_annotation_says_so() {
