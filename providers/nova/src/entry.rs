@@ -1,4 +1,4 @@
-//! How a cell is entered in Nova's API database.
+//! How a cell is mapped in Nova's API database.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,19 @@ use crate::cells::{Cell, manage};
 use crate::config::Facts;
 use crate::pods::daemon;
 
-/// What enters a cell. It is no file, since a cell is entered again where the content of its files changes.
-const ENTER: &str = include_str!("enter.py");
-/// Annotation of a Nova: the cells, separated by commas, that are entered although their databases have servers of a former cell.
+/// What maps a cell that is checked. It is no file, since a cell is mapped again where the content of its files changes.
+const CHECKED: &str = include_str!("enter.py");
+/// Annotation of a Nova: the cells, separated by commas, that are mapped although their databases have servers of a former cell.
 const CONTINUE: &str = "nova.openstack.c5c3.io/continue-cells";
+
+/// What becomes of a former cell whose database a cell has that Nova doesn't know.
+#[derive(Clone, Copy)]
+pub enum Former {
+    /// The cell isn't mapped while the database has servers or compute services of the former one.
+    Checked,
+    /// The cell is mapped with what the database has.
+    Continued,
+}
 
 /// How far a cell has come.
 pub struct State {
@@ -20,24 +29,23 @@ pub struct State {
     pub name: String,
     /// Whether its database is of the release.
     pub synced: Progress,
-    /// Whether it is entered in Nova's API database.
+    /// Whether it is mapped in Nova's API database.
     pub mapped: Progress,
     /// What its mapping is, for the pods that read it once when they start.
     pub mapping: String,
 }
 
 impl Cell<'_> {
-    /// Brings the cell's database to the release, and enters the cell in Nova's API database once that has its tables. A cell that is
-    /// not in it yet is not entered where its own database is that of a former cell, unless `continues`.
+    /// Brings the cell's database to the release, and maps the cell in Nova's API database once that has its tables.
     ///
     /// # Errors
     /// Its database or its message bus doesn't exist yet.
-    pub fn enter(
+    pub fn map(
         &self,
         facts: &Facts<'_>,
         api: &Database,
         tables: &Progress,
-        continues: bool,
+        former: Former,
         jobs: &Jobs<'_>,
         desired: &mut DesiredState,
     ) -> Awaited<State> {
@@ -57,8 +65,7 @@ impl Cell<'_> {
             often: format!("the database {place} can't be reached or refuses user or password"),
         };
         let synced = jobs.once(&sync, desired);
-        let how = (name.as_str(), !continues);
-        let mapped = map(how, &files, api, tables, jobs, desired);
+        let mapped = map(&name, former, &files, api, tables, jobs, desired);
         Ok(State {
             name,
             synced,
@@ -68,7 +75,7 @@ impl Cell<'_> {
     }
 }
 
-/// The cells that a Nova's annotation wants to be entered with what their databases have.
+/// The cells that a Nova's annotation wants to be mapped with what their databases have.
 pub fn continued(annotations: &BTreeMap<String, String>) -> BTreeSet<&str> {
     let names = annotations.get(CONTINUE).into_iter();
     names
@@ -77,10 +84,11 @@ pub fn continued(annotations: &BTreeMap<String, String>) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Enters a cell in Nova's API database with the URLs that it has now, or changes its entry. A cell that is checked has the same command
-/// whether it is of the first installation or not: the Job asks Nova, which alone knows whether the cell is entered.
+/// Maps a cell in Nova's API database with the URLs that it has now, or changes its mapping. A cell that is checked has the same command
+/// whether it is of the first installation or not: the Job asks Nova, which alone knows whether the cell is mapped.
 pub fn map(
-    (cell, is_checked): (&str, bool),
+    cell: &str,
+    former: Former,
     files: &Mounted,
     api: &Database,
     tables: &Progress,
@@ -94,9 +102,9 @@ pub fn map(
         "another cell of Nova's API database {} has the same database or message bus",
         api.place()
     );
-    let (command, often) = match is_checked {
-        true => (
-            ["python3", "-c", ENTER, &script(), cell]
+    let (command, often) = match former {
+        Former::Checked => (
+            ["python3", "-c", CHECKED, &script(), cell]
                 .map(str::to_owned)
                 .to_vec(),
             format!(
@@ -104,7 +112,7 @@ pub fn map(
                  continue with them; or {another}"
             ),
         ),
-        false => (change("map", cell), another),
+        Former::Continued => (change("map", cell), another),
     };
     let task = Task {
         name: "cell-map",
@@ -116,7 +124,7 @@ pub fn map(
     jobs.once(&task, desired)
 }
 
-/// A command that changes a cell's entry in the API database.
+/// A command that changes a cell's mapping in the API database.
 pub fn change(verb: &str, cell: &str) -> Vec<String> {
     ["python3", &script(), verb, cell].map(str::to_owned).into()
 }
@@ -130,8 +138,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn script_that_enters_a_cell_names_the_annotation_that_continues_it() {
-        assert!(ENTER.contains(&format!("{CONTINUE}={{name}}")));
+    fn script_that_maps_a_cell_names_the_annotation_that_continues_it() {
+        assert!(CHECKED.contains(&format!("{CONTINUE}={{name}}")));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use provider_openstack::{
 use crate::cells::{self, Cell};
 use crate::config::{self, Control, Facts};
 use crate::consoles::{self, Consoles};
-use crate::entry::{self, State};
+use crate::entry::{self, Former, State};
 use crate::pods::{daemon, program, workers};
 use crate::{compute, databases};
 
@@ -29,7 +29,7 @@ pub struct Recipe<'a> {
     pub status: &'a NovaStatus,
     /// Its cells.
     pub cells: &'a [Cell<'a>],
-    /// The cells that are entered with the servers of former ones.
+    /// The cells that are mapped with the servers of former ones.
     pub continued: BTreeSet<&'a str>,
     /// How far each cell has come, those that are being removed last.
     pub states: Vec<(String, Progress)>,
@@ -59,17 +59,20 @@ impl Recipe<'_> {
         // The pods outside cells read all mappings once, when they start.
         let mut mappings = BTreeMap::new();
         let mut awaited = Progress::Ready;
-        let cell = ("cell0", false);
-        let mapped = entry::map(cell, &cell0, control.api, &tables, jobs, desired);
+        let former = Former::Continued;
+        let mapped = entry::map("cell0", former, &cell0, control.api, &tables, jobs, desired);
         hold(&mut awaited, &mapped);
         mappings.insert("cell0".to_owned(), cell0.name.clone());
 
         let mut pods = Vec::new();
         for cell in self.cells {
             let name = &cell.spec.name;
-            let continues = self.continued.contains(name.as_str());
-            let entered = cell.enter(facts, control.api, &tables, continues, jobs, desired);
-            let reached = match &entered {
+            let former = match self.continued.contains(name.as_str()) {
+                true => Former::Continued,
+                false => Former::Checked,
+            };
+            let state = cell.map(facts, control.api, &tables, former, jobs, desired);
+            let reached = match &state {
                 Ok(State { synced, mapped, .. }) if !synced.is_ready() || mapped.is_ready() => {
                     synced.clone()
                 }
@@ -79,12 +82,12 @@ impl Recipe<'_> {
             if self.waits_for(name) {
                 hold(&mut awaited, &reached);
             }
-            if let Ok(state) = &entered
+            if let Ok(state) = &state
                 && state.mapped.is_ready()
             {
                 mappings.insert(state.name.clone(), state.mapping.clone());
             }
-            pods.extend(self.cell(facts, cell, entered, observed, desired));
+            pods.extend(self.cell(facts, cell, state, observed, desired));
             if service.installed.is_some_and(|it| it != service.release) {
                 migrations.extend(databases::cell_migration(
                     service, facts, control, cell, desired,
@@ -155,22 +158,22 @@ impl Recipe<'_> {
         ]
     }
 
-    /// What the pods of a cell run, and what its hypervisors run: from when the cell is entered. Hypervisors get a new image after
+    /// What the pods of a cell run, and what its hypervisors run: from when the cell is mapped. Hypervisors get a new image after
     /// everything else.
     fn cell(
         &self,
         facts: &Facts<'_>,
         cell: &Cell<'_>,
-        entered: Awaited<State>,
+        state: Awaited<State>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Vec<Pods> {
         let (service, name) = (self.service, &cell.spec.name);
         let [conductor, proxy] =
             [NOVA_CONDUCTOR.name, NOVA_NOVNCPROXY.name].map(|part| format!("{name}-{part}"));
-        let (Ok(database), Ok(bus), Ok(state)) = (&cell.database, &cell.bus, &entered) else {
+        let (Ok(database), Ok(bus), Ok(state)) = (&cell.database, &cell.bus, &state) else {
             compute::keep(service, name, desired);
-            let awaited = progress(&entered);
+            let awaited = progress(&state);
             return vec![
                 Pods::waiting(conductor, awaited.clone()),
                 Pods::waiting(proxy, awaited),

@@ -11,11 +11,11 @@ use crate::recipe::Recipe;
 impl Recipe<'_> {
     /// Sets `CellsReady`, and says how each cell is.
     pub fn report(mut self, desired: &mut DesiredState) -> Vec<CellStatus> {
-        let entered: BTreeSet<String> = self.states.iter().map(|(name, _)| name.clone()).collect();
+        let known: BTreeSet<String> = self.states.iter().map(|(name, _)| name.clone()).collect();
         for cell in self
             .cells
             .iter()
-            .filter(|cell| !entered.contains(&cell.spec.name))
+            .filter(|cell| !known.contains(&cell.spec.name))
         {
             let progress = Progress::waiting(Reason::Starting, "waits for Nova's databases");
             self.states.push((cell.spec.name.clone(), progress));

@@ -36,8 +36,8 @@ fn cell_is_added_while_nova_runs() {
     );
 }
 
-/// The Job that enters a cell and hasn't come to its end.
-fn entering(cluster: &Cluster, cell: &str) -> Option<String> {
+/// The Job that maps a cell and hasn't come to its end.
+fn mapping(cluster: &Cluster, cell: &str) -> Option<String> {
     let all = cluster.all::<Job>();
     let found = all.iter().find(|(_, job)| {
         let command = &job["spec"]["template"]["spec"]["containers"][0]["command"];
@@ -46,11 +46,11 @@ fn entering(cluster: &Cluster, cell: &str) -> Option<String> {
     found.map(|(name, _)| (*name).to_owned())
 }
 
-/// Has the Job that enters a cell fail.
+/// Has the Job that maps a cell fail.
 fn refuse(cluster: &mut Cluster, cell: &str) {
     let found = (0..10).find_map(|_| {
         cluster.compose(&NOVA, "nova").unwrap();
-        let found = entering(cluster, cell);
+        let found = mapping(cluster, cell);
         if found.is_none() {
             cluster.play();
         }
@@ -62,7 +62,7 @@ fn refuse(cluster: &mut Cluster, cell: &str) {
 
 /// Its database is kept, and would bring them back.
 #[test]
-fn added_cell_is_not_entered_where_its_database_has_servers_of_a_former_cell() {
+fn added_cell_is_not_mapped_where_its_database_has_servers_of_a_former_cell() {
     let mut cluster = running();
     add_cell2(&mut cluster);
     refuse(&mut cluster, "cell2");
@@ -151,7 +151,7 @@ fn first_installation_continues_a_former_cell_only_where_the_annotation_says_so(
 }
 
 #[test]
-fn hosts_of_an_entered_cell_get_changes_while_it_can_not_be_entered_again() {
+fn hosts_of_a_mapped_cell_get_changes_while_it_can_not_be_mapped_again() {
     let mut cluster = running();
     let set_password = |cluster: &mut Cluster, password: &str| {
         cluster.secret(
