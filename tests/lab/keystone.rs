@@ -54,13 +54,14 @@ impl Keystone {
         let port = machine.port();
         let keystone = Self {
             machine: machine.clone(),
-            // Keystone takes the arguments of whatever program loads it for its own: it must see none.
+            // Keystone takes the arguments of whatever program loads it for its own: it must see none. One thread: SQLite refuses a
+            // transaction that writes what another one is writing.
             program: Program::new(programs.join("python3"))
                 .arg("-c")
                 .arg(format!(
                     "from keystone.wsgi.api import application\n\
                      from waitress import serve\n\
-                     serve(application, listen='127.0.0.1:{port}')"
+                     serve(application, listen='127.0.0.1:{port}', threads=1)"
                 ))
                 .env("OS_KEYSTONE_CONFIG_FILES", &configuration),
             port,

@@ -1,11 +1,11 @@
 """The cloud that Tempest tests: its APIs, and what a run creates in it and deletes."""
 
+import http.client
 import json
 import secrets
 import ssl
 import threading
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -56,6 +56,15 @@ NAMED = (
 IMAGE_SIZE = 1 << 20
 # Deletions take a while, and some wait for others.
 PASSES, PAUSE = 30, 5
+# How often a domain is deleted, and its projects are listed, before that counts as a failure.
+TRIES = 3
+# A cloud that doesn't answer uses up no more of a run than this, in seconds.
+CLEANING = 3600
+# How a request fails: without an answer, with an error, or with an answer that is cut off or isn't what it should be.
+FAILURES = (OSError, http.client.HTTPException, LookupError, ValueError)
+# The tags of a run's domain have the IDs of its projects. Keystone takes 80 tags of 255 characters (keystone/resource/schema.py); other
+# attributes, which that schema doesn't have, are errors in its log with each list of domains.
+TAGS, IDS, TAG = 80, 7, "projects."
 
 
 class Refused(Exception):
@@ -102,7 +111,7 @@ class Cloud:
         """What fails is tried again by the next pass."""
         try:
             self.send(method, service, path, body)
-        except urllib.error.HTTPError as error:
+        except FAILURES as error:
             print(f"{method} {path}: {error}")
 
     def available(self):
@@ -190,30 +199,47 @@ class Cloud:
     def clean(self, name, owner, deleted=frozenset()):
         """Deletes what runs created, if there was one, and returns the names of what is left: with its domain Keystone deletes users and
         projects. Something may also be left in projects that were already deleted."""
-        for domain in self.domains(name, owner):
-            if left := self.clean_domain(name, domain, deleted | self.projects(domain["id"])):
-                return sorted(described(*one) for one in left)
+        for _ in range(TRIES):
+            if not (domains := self.domains(name, owner)):
+                return []
+            for domain in domains:
+                projects = {*deleted, *remembered(domain), *self.projects(domain["id"])}
+                if left := self.clean_domain(name, domain, projects):
+                    return left
         return [f"domain {name}" for _ in self.domains(name, owner)]
 
     def clean_domain(self, name, domain, projects):
-        """Deletes a domain and all that belongs to it, and returns what is left."""
-        filled = projects
+        """Deletes a domain and all that belongs to it, and returns the names of what is left. The domain stays where something is left,
+        since it says which projects that may be in."""
+        filled, end = projects, time.monotonic() + CLEANING
         for remaining in reversed(range(PASSES)):
-            left = {project: list(self.left_in_project(project)) for project in filled}
-            filled = [project for project, found in left.items() if found]
-            left = [one for found in left.values() for one in found] or list(self.left_elsewhere(name, domain["id"]))
-            if not (left and remaining):
+            left, filled, unknown = self.left(name, domain, filled, end)
+            if not ((left or unknown) and remaining) or time.monotonic() > end:
                 break
             for one in left:
                 self.delete(*one)
             time.sleep(PAUSE)
+        if left or unknown:
+            self.try_to("PATCH", "identity", f"domains/{domain['id']}", tags([*(projects - {*filled}), *filled]))
+            return sorted(described(*one) for one in left) + unknown
         for project in projects:
             for group in self.list("network", f"v2.0/security-groups?project_id={project}&name=default", "security_groups"):
                 if project in (group.get("project_id"), group.get("tenant_id")):
                     self.delete("network", "v2.0/security-groups", group)
-        if not left:
-            self.delete("identity", "domains", domain)
-        return left
+        self.delete("identity", "domains", domain)
+        return []
+
+    def left(self, name, domain, projects, end):
+        """What tests left, the projects that it is in, and what can't be listed, which may be left too. Nothing is listed after the end."""
+        left, filled, unknown = [], [], []
+        for project in projects:
+            found, why = all_of(self.left_in_project(project), f"project {project}", end)
+            left, unknown = left + found, unknown + why
+            if found or why:
+                filled.append(project)
+        if not filled:
+            left, unknown = all_of(self.left_elsewhere(name, domain["id"]), f"domain {name}", end)
+        return left, filled, unknown
 
 
 class Deleted(threading.Thread):
@@ -222,17 +248,47 @@ class Deleted(threading.Thread):
 
     def __init__(self, identity, domain):
         super().__init__(daemon=True)
-        self.identity, self.domain, self.seen, self.ended = identity, domain, set(), threading.Event()
+        self.identity, self.domain, self.seen, self.ended = identity, domain, [], threading.Event()
 
     def run(self):
-        cloud = None
+        cloud, kept = None, []
         while not self.ended.wait(PAUSE):
             try:
                 # Runs may take longer than tokens are valid.
                 cloud = cloud or Cloud(self.identity)
-                self.seen |= cloud.projects(self.domain)
-            except (OSError, LookupError, ValueError):
+                self.seen = list(dict.fromkeys([*self.seen, *cloud.projects(self.domain)]))
+                if kept != self.seen:
+                    cloud.send("PATCH", "identity", f"domains/{self.domain}", tags(self.seen))
+                    kept = self.seen
+            except FAILURES:
                 cloud = None
+
+
+def tags(projects):
+    """The change of a domain that keeps the IDs of its projects, of the last ones where there are too many: if something is left in a
+    project that is deleted, the next run finds it by them."""
+    kept = projects[-TAGS * IDS :]
+    return {"domain": {"tags": [TAG + ".".join(kept[first : first + IDS]) for first in range(0, len(kept), IDS)]}}
+
+
+def remembered(domain):
+    """The projects of which a domain has the IDs."""
+    ids = (tag.removeprefix(TAG).split(".") for tag in domain.get("tags", []) if tag.startswith(TAG))
+    return {project for some in ids for project in some if project}
+
+
+def all_of(listing, of, end):
+    """All that a listing finds until it fails, if it does, and what is unknown then."""
+    found = []
+    try:
+        if time.monotonic() > end:
+            raise TimeoutError("the time for it is over")
+        for one in listing:
+            found.append(one)
+    except FAILURES as error:
+        print(f"list {of}: {error}")
+        return found, [f"whatever is in {of}, which can't be listed: {error}"]
+    return found, []
 
 
 def described(service, path, found):

@@ -15,7 +15,7 @@ import sys
 import time
 import traceback
 
-from cloud import SERVICES, Cloud, Deleted, Refused, read
+from cloud import FAILURES, PAUSE, SERVICES, TRIES, Cloud, Deleted, Refused, read
 
 CONFIG = "/etc/tempest/config/tempest.conf"
 TESTS = "/etc/tempest/config/tests.json"
@@ -201,8 +201,9 @@ def attempt():
     config.read(CONFIG)
     identity, name, tests = config["identity"], config["DEFAULT"]["resource_name_prefix"], json.loads(read(TESTS))
     report, owner, watches = {}, tests["owner"], []
-    if left := Cloud(identity).clean(name, owner):
-        raise RuntimeError(f"what an interrupted run left can't be deleted: {', '.join(left[:NAMES])}")
+    if left := cleaned(identity, name, owner):
+        error = f"what an interrupted run left can't be deleted: {', '.join(left[:NAMES])}"
+        return {"error": error[:1000], **remains(left)}
 
     def created(domain):
         watches.append(Deleted(identity, domain))
@@ -212,23 +213,46 @@ def attempt():
         report = run(Cloud(identity), name, tests, config, created)
     except Refused as refused:
         report = {"refused": str(refused)}
+    except Exception as error:
+        # Whether it left something is known nevertheless.
+        report = failed(error)
     finally:
-        report["left"] = clean(identity, name, owner, watches)
-        report["cleaned"] = not report["left"]
-        report["left"] = report["left"][:NAMES]
+        report.update(remains(clean(identity, name, owner, watches)))
         keep_log(report)
     return report
 
 
-def clean(identity, name, owner, watches):
-    """Deletes what a run created, and returns the names of what is left. It has a token of its own: runs may take longer than tokens are
+def failed(error):
+    """The report of a run that an error ended."""
+    traceback.print_exc()
+    return {"error": str(error)[:1000]}
+
+
+def remains(left):
+    """What a report says of what is left."""
+    return {"left": left[:NAMES], "cleaned": not left}
+
+
+def cleaned(identity, name, owner, deleted=frozenset()):
+    """Deletes what runs created, and returns the names of what is left. It has a token of its own: runs may take longer than tokens are
     valid."""
+    for remaining in reversed(range(TRIES)):
+        try:
+            return Cloud(identity).clean(name, owner, deleted)
+        except FAILURES as error:
+            if not remaining:
+                raise
+            print(f"clean domain {name}: {error}")
+            time.sleep(PAUSE)
+
+
+def clean(identity, name, owner, watches):
+    """Deletes what a run created, and returns the names of what is left."""
     for watch in watches:
         watch.ended.set()
     try:
-        deleted = frozenset().union(*(watch.seen for watch in watches))
-        return Cloud(identity).clean(name, owner, deleted)
-    except (OSError, LookupError, ValueError) as error:
+        return cleaned(identity, name, owner, frozenset().union(*(watch.seen for watch in watches)))
+    except FAILURES as error:
         # The results of the tests count nevertheless.
         traceback.print_exc()
         return [f"whatever is in domain {name}, which can't be listed: {error}"]
@@ -269,17 +293,16 @@ def message(report):
 
 
 def main():
-    started, status = time.monotonic(), 0
+    started = time.monotonic()
     try:
         report = attempt()
     except Exception as error:
-        traceback.print_exc()
-        report, status = {"error": str(error)[:1000]}, 1
+        report = failed(error)
     report["seconds"] = round(time.monotonic() - started)
     print(json.dumps(report))
     with open(MESSAGE, "w") as file:
         file.write(message(report))
-    sys.exit(status)
+    sys.exit(1 if "error" in report else 0)
 
 
 if __name__ == "__main__":

@@ -171,6 +171,31 @@ fn run_without_results_is_told_with_why(
     assert_eq!(status(&cluster)["history"], json!(null));
 }
 
+#[test]
+fn run_without_results_says_what_it_left() {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    ends(
+        &mut cluster,
+        "tempest-run-a",
+        r#"{"passed": 10, "cleaned": true}"#,
+    );
+    let report = r#"{"error": "timed out", "cleaned": false, "left": ["server a"]}"#;
+    ends(&mut cluster, "tempest-run-b", report);
+    assert_eq!(passed(&cluster).1, "TestsNotRun");
+    let (status_, _, message) = cluster.condition(&TEMPEST, "tempest", "CleanedUp");
+    assert_eq!(status_, "False");
+    assert!(
+        message.starts_with("the last run could not delete server a of the domain"),
+        "{message}"
+    );
+
+    // A run that creates nothing doesn't say.
+    ends(&mut cluster, "tempest-run-c", r#"{"error": "timed out"}"#);
+    let later = cluster.condition(&TEMPEST, "tempest", "CleanedUp");
+    assert_eq!((later.0.as_str(), later.2), ("False", message));
+}
+
 #[rstest::rstest]
 #[case::all(
     r#"{"skipped": 12, "cleaned": true}"#,
