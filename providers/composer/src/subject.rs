@@ -6,7 +6,7 @@ use c5c3_api::CustomResource;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::kind::Resource;
+use crate::kind::{Resource, ResourceKind};
 
 /// The resource that a composer is called for.
 #[derive(Clone, Debug, Deserialize)]
@@ -66,8 +66,12 @@ pub struct Metadata {
 
 /// An owner of an object, as Kubernetes records it in the object's namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct OwnerReference {
+    /// The owner's API group and version, for instance `apps/v1`.
+    pub api_version: String,
+    /// The owner's kind.
+    pub kind: String,
     /// The owner's UID.
     pub uid: String,
     /// Whether the owner is the object's controller.
@@ -80,8 +84,18 @@ impl Metadata {
         let controller = self.owner_references.iter().find(|owner| owner.controller);
         controller.map(|owner| owner.uid.as_str())
     }
+
+    /// The UID of the object's controller if that is of this kind, in whatever version; none otherwise.
+    pub fn controller_of(&self, kind: ResourceKind) -> Option<&str> {
+        let mut owners = self.owner_references.iter();
+        let controller = owners.find(|owner| owner.controller)?;
+        let group = controller.api_version.split_once('/');
+        let group = group.map_or("", |(group, _)| group);
+        let is_of_kind = (group, controller.kind.as_str()) == (kind.group, kind.kind);
+        is_of_kind.then_some(controller.uid.as_str())
+    }
 }
 
 impl<S: CustomResource> Resource for Subject<S> {
-    const KIND: crate::ResourceKind = crate::ResourceKind::of::<S>();
+    const KIND: ResourceKind = ResourceKind::of::<S>();
 }

@@ -1,11 +1,12 @@
 //! The runs of tests: those that there are, and those that are wanted.
 
+use c5c3_api::control_plane::ControlPlaneSpec;
 use c5c3_api::tempest::{TempestSpec, TempestStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::Pod;
 use provider_composer::{
-    DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, Subject,
+    DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, ResourceKind, Subject,
 };
 use provider_openstack::{Awaited, Jobs, Program, Schedule, Service, Task, digest, requirements};
 
@@ -44,8 +45,10 @@ impl<'a> Runs<'a> {
         let spec = &subject.spec;
         let own = subject.metadata.uid.as_deref().unwrap_or_default();
         let of_own = format!("Tests of the Tempest with the UID {own}");
-        // A Tempest that a ControlPlane creates again deletes what runs of the one before it left.
-        let (uid, owner) = match subject.metadata.controller() {
+        // A Tempest that a ControlPlane creates again deletes what runs of the one before it left. Owners of other kinds may have several
+        // Tempests at once.
+        let control_plane = ResourceKind::of::<ControlPlaneSpec>();
+        let (uid, owner) = match subject.metadata.controller_of(control_plane) {
             Some(uid) => (uid, format!("Tests of the owner with the UID {uid}")),
             None => (own, of_own.clone()),
         };

@@ -204,9 +204,14 @@ fn a_mistake_is_told_with_what_to_do(
 
 /// The name of the domain that runs create, and its description.
 fn domain(uid: &str, controller: Option<&str>) -> (String, String) {
+    domain_of(uid, "c5c3.io/v1alpha1, kind: ControlPlane", controller)
+}
+
+/// With a controller of this API version and kind.
+fn domain_of(uid: &str, kind: &str, controller: Option<&str>) -> (String, String) {
     let owners = controller.map_or_else(String::new, |uid| {
         format!(
-            ", ownerReferences: [{{ apiVersion: c5c3.io/v1alpha1, kind: ControlPlane, name: a, uid: \"{uid}\", controller: true }}]"
+            ", ownerReferences: [{{ apiVersion: {kind}, name: a, uid: \"{uid}\", controller: true }}]"
         )
     });
     let metadata = format!("uid: \"{uid}\"{owners}");
@@ -235,6 +240,17 @@ fn tempest_that_its_control_plane_creates_again_finds_what_is_left() {
         assert!(other.0 != first.0 && other.1 != first.1, "{other:?}");
     }
     assert_ne!(others[1], others[2]);
+}
+
+/// Such an owner may have several Tempests at once, whose runs would delete each other's domains.
+#[rstest::rstest]
+#[case::of_another_kind("example.org/v1, kind: Clouds")]
+#[case::of_another_group("example.org/v1, kind: ControlPlane")]
+#[case::of_kubernetes("v1, kind: ConfigMap")]
+fn tempest_of_an_owner_that_is_not_a_control_plane_has_a_domain_of_its_own(#[case] kind: &str) {
+    for uid in ["1", "2"] {
+        assert_eq!(domain_of(uid, kind, Some("90")), domain(uid, None));
+    }
 }
 
 /// A newer Tempest tests an older release.
