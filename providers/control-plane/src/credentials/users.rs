@@ -104,8 +104,8 @@ mod tests {
 
     /// With the role `service` it could also call what services call among themselves.
     #[test]
-    fn tempest_is_no_service() {
+    fn tempest_has_the_role_admin_only() {
         let roles = by_name("tempest").map(|user| user.roles);
-        assert_eq!(roles, Some(TESTER));
+        assert_eq!(roles, Some(&["admin"][..]));
     }
 }
