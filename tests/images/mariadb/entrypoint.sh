@@ -1,4 +1,5 @@
-# Makes the database on an empty volume, with root's password from the environment, and starts the server.
+# Makes the database on an empty volume, with root's password from the environment, and starts the server. The first of a Galera cluster is
+# made by a Job of mariadb-operator instead.
 
 set -eu
 data=/var/lib/mysql

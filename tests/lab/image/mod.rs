@@ -76,12 +76,13 @@ impl Image {
         Self::tagged(&recipe, "lab")
     }
 
-    /// The MariaDB of control planes and of [`Cloud`](crate::Cloud).
+    /// The MariaDB of control planes and of [`Cloud`](crate::Cloud). With options that only MariaDB 11 knows, a Job of mariadb-operator makes
+    /// the first database of a Galera cluster.
     ///
     /// # Errors
     /// When it can't be built.
     pub fn mariadb() -> Result<Self> {
-        Self::published("mariadb", MARIADB, Debian::Bookworm, &["entrypoint.sh"])
+        Self::published("mariadb", MARIADB, Debian::Trixie, &["entrypoint.sh"])
     }
 
     /// The mariadb-operator of the lab, whose program its Jobs run beside MariaDB's own.
