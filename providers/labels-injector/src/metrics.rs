@@ -81,10 +81,7 @@ mod tests {
             .collect();
         assert!(!named.is_empty());
         for metric in named {
-            assert!(
-                exported.contains(metric),
-                "{metric} isn't in {exported:?}"
-            );
+            assert!(exported.contains(metric), "{metric} isn't in {exported:?}");
         }
     }
 }

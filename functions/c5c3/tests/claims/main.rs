@@ -1,5 +1,7 @@
 //! The composers, by values: one call in, the whole answer out.
 
+#![cfg(test)]
+
 mod activity;
 mod admission;
 mod clusters;

@@ -153,14 +153,14 @@ impl<'a> Taker<'a> {
         if self.missing == 0 {
             return false;
         }
-        let mut first: Option<((usize, usize, Reverse<usize>), Rack<'a>)> = None;
+        let mut first = None;
         for (&zone, racks) in &free.zones {
             let part = self.zones.entry(zone).or_default();
             let Some((has, rack)) = part.next(racks, &self.racks, &free.left) else {
                 continue;
             };
             let order = (part.nodes, has, rack.0);
-            if first.is_none_or(|(least, _)| order < least) {
+            if first.as_ref().is_none_or(|(least, _)| order < *least) {
                 first = Some((order, rack));
             }
         }

@@ -1,5 +1,7 @@
 //! A Tempest from its resource to results, in a small cluster in memory.
 
+#![cfg(test)]
+
 mod logs;
 mod results;
 mod schedule;
