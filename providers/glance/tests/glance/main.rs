@@ -102,6 +102,31 @@ fn glance_has_ephemeral_storage_for_its_images(
     assert_eq!(limits["ephemeral-storage"], limit, "{limits}");
 }
 
+/// Otherwise the limit of the exporter would be that of the pod, whose images have more.
+#[test]
+fn glance_that_requests_ephemeral_storage_keeps_its_limit_beside_the_exporter() {
+    let mut cluster = given(FILE);
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["monitoring"] = json!({ "enabled": true });
+        glance["spec"]["resources"] = json!({ "requests": { "ephemeral-storage": "50Gi" } });
+    });
+    cluster.settle(&GLANCE, "glance");
+    let api = cluster.get::<Deployment>("glance").unwrap();
+    let containers = api["spec"]["template"]["spec"]["containers"].as_array();
+    let limits = containers.unwrap().iter().map(|container| {
+        let limit = &container["resources"]["limits"]["ephemeral-storage"];
+        (container["name"].as_str(), limit.as_str())
+    });
+    let limits: Vec<(Option<&str>, Option<&str>)> = limits.collect();
+    assert_eq!(
+        limits,
+        [
+            (Some("glance"), Some("2052Gi")),
+            (Some("metrics"), Some("4Gi"))
+        ]
+    );
+}
+
 #[test]
 fn upload_of_an_image_may_have_any_size_and_take_hours() {
     let mut cluster = given(RBD);
