@@ -100,6 +100,16 @@ impl Pods {
             failures.map(move |message| (node.as_str(), message))
         })
     }
+
+    /// Returns what containers of an agent said when they ended at last, with the node, where their pod isn't Ready.
+    pub fn said<'a>(&'a self, component: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.0.iter().flat_map(move |(node, pods)| {
+            let pods = pods.iter();
+            let pods = pods.filter(move |pod| component_of(pod) == Some(component));
+            let said = pods.filter(|pod| !is_ready(pod)).filter_map(last_message);
+            said.map(move |message| (node.as_str(), message))
+        })
+    }
 }
 
 /// The agent that a pod is of.

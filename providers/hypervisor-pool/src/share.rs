@@ -190,7 +190,7 @@ impl<'a> Share<'a> {
             Ok(agent) => {
                 let set = agent.daemon_set(MIGRATION, self.nodes(MIGRATION, observed), Vec::new());
                 desired.apply(&self.namespace, MIGRATION, &set);
-                migration::progress(&self.namespace, observed)
+                migration::progress(&self.namespace, observed, self.reports.pods())
             }
             Err(waits) => {
                 desired.keep(Key::of::<DaemonSet>(&self.namespace, MIGRATION));

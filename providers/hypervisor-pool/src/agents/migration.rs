@@ -18,7 +18,8 @@ use crate::configuration::Configuration;
 use crate::pod::{
     Agent, Pace, Rights, container, host_folder, mount, node_variables, probe, resources,
 };
-use crate::{images, status};
+use crate::pods::Pods;
+use crate::{images, named, status};
 
 /// The agent, and the Secret with the key by which all hosts of the share know each other.
 pub const MIGRATION: &str = "nova-migration";
@@ -41,7 +42,7 @@ pub fn key() -> Generated {
 }
 
 /// Whether servers can move between the hosts of the share.
-pub fn progress(namespace: &str, observed: &ObservedState<'_>) -> Progress {
+pub fn progress(namespace: &str, observed: &ObservedState<'_>, pods: &Awaited<Pods>) -> Progress {
     match observed.get::<Secret>(namespace, MIGRATION) {
         Lookup::Found(secret) => {
             let data = secret.body.data.unwrap_or_default();
@@ -54,7 +55,10 @@ pub fn progress(namespace: &str, observed: &ObservedState<'_>) -> Progress {
                     ),
                 );
             }
-            status::rollout(namespace, MIGRATION, observed)
+            match status::rollout(namespace, MIGRATION, observed) {
+                Progress::Ready => Progress::Ready,
+                rollout => lacking(pods).unwrap_or(rollout),
+            }
         }
         Lookup::Missing => Progress::waiting(
             Reason::Starting,
@@ -62,6 +66,21 @@ pub fn progress(namespace: &str, observed: &ObservedState<'_>) -> Progress {
         ),
         Lookup::Unknown(message) => Progress::Unknown { message },
     }
+}
+
+/// What nodes lack, as the agent said before it ended.
+fn lacking(pods: &Awaited<Pods>) -> Option<Progress> {
+    let pods = pods.as_ref().ok()?;
+    let mut nodes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (node, message) in pods.said(MIGRATION) {
+        nodes.entry(message).or_default().push(node);
+    }
+    let messages = nodes
+        .iter()
+        .map(|(message, nodes)| format!("{}: {message}", named(nodes, ", ")));
+    let messages: Vec<String> = messages.collect();
+    let is_any = !messages.is_empty();
+    is_any.then(|| Progress::waiting(Reason::RequirementMissing, messages.join("; ")))
 }
 
 /// The variables by which nova-compute and nova-migration find each other.

@@ -1,7 +1,9 @@
 # Lets the nova-computes of the share's other hosts prepare a resize or a cold migration to this one, and copy disks to it. They
 # all have one key, which is that of the hosts, too. Its argument is the script that every connection runs.
 if [ ! -x /usr/sbin/sshd ]; then
-    echo "the image of Nova lacks /usr/sbin/sshd, so that no server moves to this host: name one that has OpenSSH in spec.images.nova of the HypervisorPool" >&2
+    # MigrationReady of the share shows it.
+    echo "the image of Nova lacks /usr/sbin/sshd, so that no server moves to this host: build it with OpenSSH, push it under another tag, since nodes keep the image that they have of a tag, and name it in spec.images.nova of the HypervisorPool" |
+        tee /dev/termination-log >&2
     exit 1
 fi
 key=/etc/nova/migration/ssh-privatekey

@@ -1,7 +1,7 @@
 //! Servers that move between hosts without running: the key of a share, and the agent that has it.
 
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{Pod, Secret};
 use provider_composer::{GeneratedValue, Key};
 use provider_composer_testing::Cluster;
 use serde_json::{Value, json};
@@ -75,6 +75,51 @@ fn secret_without_a_key_is_named_and_stays() {
         cluster.get(&secret_key()).unwrap()["data"],
         json!({ "a": "YQ==" })
     );
+}
+
+/// Nodes keep the image that they have of a tag, so that an image with OpenSSH needs another tag.
+#[test]
+fn nodes_whose_image_has_no_ssh_server_are_named_with_what_to_do() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    run_agents(&mut cluster, "prod");
+    cluster.set_status(
+        &Key::of::<DaemonSet>("agents-prod", "nova-migration"),
+        json!({
+            "observedGeneration": 1, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberReady": 0,
+            "currentNumberScheduled": 2, "numberMisscheduled": 0,
+        }),
+    );
+    let ended = |message: Value| {
+        let agent = json!({
+            "name": "nova-migration", "image": "", "imageID": "", "ready": false, "restartCount": 3,
+            "state": { "waiting": { "reason": "CrashLoopBackOff" } },
+            "lastState": { "terminated": { "exitCode": 1, "message": message } },
+        });
+        json!({ "conditions": [{ "type": "Ready", "status": "False" }], "containerStatuses": [agent] })
+    };
+    let key = |node: &str| Key::of::<Pod>("agents-prod", &format!("nova-migration-{node}"));
+    let without = "the image of Nova lacks /usr/sbin/sshd\n";
+    cluster.set_status(&key("node-a"), ended(json!(without)));
+    cluster.set_status(&key("node-b"), ended(json!(without)));
+    settle(&mut cluster, "prod");
+    let [status, reason, message] = condition(&cluster, "prod", "MigrationReady");
+    assert_eq!(
+        [status.as_str(), reason.as_str()],
+        ["False", "RequirementMissing"]
+    );
+    assert_eq!(
+        message,
+        "node-a, node-b: the image of Nova lacks /usr/sbin/sshd"
+    );
+    assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
+    for node in ["node-a", "node-b"] {
+        cluster.set_status(&key(node), ended(Value::Null));
+    }
+    settle(&mut cluster, "prod");
+    let [_, reason, message] = condition(&cluster, "prod", "MigrationReady");
+    assert_eq!(reason, "Starting");
+    assert!(message.contains("0 of 2 are ready"), "{message}");
 }
 
 /// Whoever has the key must not reach servers on the node: the process is no administrator, and sees of the node what it needs.

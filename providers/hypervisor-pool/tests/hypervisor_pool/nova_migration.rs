@@ -212,17 +212,21 @@ fn ssh_server_ends_after_the_copies_that_have_begun() {
 #[test]
 fn image_without_an_ssh_server_is_named() {
     let root = Root::new();
-    let output = root.script(SERVER, &["/usr/sbin/"]).output().unwrap();
+    root.write("dev/termination-log", "");
+    let paths = ["/usr/sbin/", "/dev/termination-log"];
+    let output = root.script(SERVER, &paths).output().unwrap();
     assert!(!output.status.success());
     let message = String::from_utf8(output.stderr).unwrap();
     let path = root.path("usr/sbin/sshd").display().to_string();
     assert_eq!(
         message,
         format!(
-            "the image of Nova lacks {path}, so that no server moves to this host: name one that has OpenSSH in spec.images.nova of the \
-             HypervisorPool\n"
+            "the image of Nova lacks {path}, so that no server moves to this host: build it with OpenSSH, push it under another tag, since \
+             nodes keep the image that they have of a tag, and name it in spec.images.nova of the HypervisorPool\n"
         )
     );
+    let ended = fs::read_to_string(root.path("dev/termination-log")).unwrap();
+    assert_eq!(ended, message, "the status of the pod has it");
 }
 
 /// Starts nova-compute where the folder of servers belongs to a group, or can't.
