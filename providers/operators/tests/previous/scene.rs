@@ -3,6 +3,7 @@
 use c5c3_api::control_plane::ControlPlaneSpec;
 use c5c3_plan::{Manifest, defaulted, simulated};
 use jiff::SignedDuration;
+use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use provider_composer::{Key, Operator, Resource, ResourceKind};
 use provider_composer_testing::Cluster;
@@ -12,6 +13,7 @@ use provider_operators::control_plane_operators;
 use serde_json::{Value, json};
 
 const NAMESPACE: &str = "openstack";
+const MEMCACHED: &str = "openstack-memcached";
 
 const GATEWAY: ResourceKind =
     ResourceKind::namespaced("gateway.networking.k8s.io", "v1", "Gateway", "gateways");
@@ -124,6 +126,7 @@ impl Scene {
                     .get(&Key::of::<Secret>(NAMESPACE, name))
                     .cloned()
             };
+            let replacing = replacing(&key, &object);
             let manifest = Manifest::try_from(object).unwrap();
             let Some((status, created)) = simulated(&manifest, &secret) else {
                 continue;
@@ -140,11 +143,28 @@ impl Scene {
                     self.cluster.put(&created, &object);
                 }
             }
+            let status = replacing.unwrap_or(status);
             if !status.is_null() {
                 self.cluster.set_status(&key, status);
             }
         }
     }
+}
+
+/// The status of a Memcached whose template has changed, while a pod of it is replaced. A control plane stays Ready without that pod, but
+/// not without one of another StatefulSet: all of these are ready as soon as their controller acts.
+fn replacing(key: &Key, object: &Value) -> Option<Value> {
+    let number = |pointer| object.pointer(pointer).and_then(Value::as_u64);
+    let generation = number("/metadata/generation")?;
+    let is_changed = number("/status/observedGeneration")? < generation;
+    let ready = number("/status/readyReplicas")?;
+    let is_memcached = key.kind == StatefulSet::KIND && key.name == MEMCACHED;
+    (is_memcached && is_changed).then(|| {
+        json!({
+            "observedGeneration": generation, "replicas": ready, "readyReplicas": ready.saturating_sub(1),
+            "currentRevision": "before", "updateRevision": "after",
+        })
+    })
 }
 
 fn is_route(key: &Key) -> bool {
