@@ -147,7 +147,8 @@ fn pool_quota_is_lowered_to_what_the_claim_accepts_and_no_further() {
         assert!(message.starts_with(start), "{message}");
 
         let mut call = next(call, &lowered);
-        let annotated = call.composite["metadata"]["annotations"].take();
+        let metadata = call.composite["metadata"].as_object_mut().unwrap();
+        let annotated = metadata.remove("annotations").unwrap();
         assert_eq!(said(&call.run()), Some(("True", "")));
         call.composite["metadata"]["annotations"] = annotated;
         let outcome = relimited(&mut call, Some(20));
