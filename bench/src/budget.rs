@@ -22,7 +22,7 @@ pub const MOST_OF_DIVISION: f64 = 16.0;
 /// core; other pools are limited by their growth.
 pub fn most_of_division(pool: Pool, nodes: usize) -> Option<u64> {
     match (pool, nodes) {
-        (Pool::Free | Pool::Blades, 10_000) => Some(600_000_000),
+        (Pool::Free | Pool::Blades, 10_000) => Some(350_000_000),
         (Pool::Leased | Pool::Shrunk, 10_000) => Some(120_000_000),
         _ => None,
     }
@@ -39,7 +39,7 @@ pub fn most(kind: Kind, case: Case) -> u64 {
         Kind::Neutron => (3_500, 6_700),
         Kind::Ovn => (6_400, 8_300),
         Kind::HypervisorPool => (1_700_000, 600_000),
-        Kind::HypervisorShare => (60_000, 60_000),
+        Kind::HypervisorShare => (30_000, 30_000),
     };
     match case {
         Case::New => 1_000 * new,
