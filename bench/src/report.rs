@@ -237,7 +237,7 @@ mod tests {
             [
                 "| Division | Instructions | Budget | / a tenth of the nodes (at most 16) |",
                 "| Free, 1000 nodes | 29,004 k | | |",
-                "| Free, 10000 nodes | 435,060 k | 600,000 k | 15.0 |",
+                "| Free, 10000 nodes | 435,060 k | 350,000 k | 15.0 |",
                 "| Leased, 1000 nodes | 6,984 k | | |",
             ]
         );
