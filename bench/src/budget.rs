@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(
             divisions([most / 10, most + 1, 2 * most]),
             [
-                "a division of 10000 nodes (Free) takes 600000001 instructions, and 600000000 are allowed"
+                "a division of 10000 nodes (Free) takes 350000001 instructions, and 350000000 are allowed"
             ]
         );
     }
