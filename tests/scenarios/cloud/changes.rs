@@ -146,14 +146,14 @@ async fn user(cloud: &Cloud) -> Result<()> {
     let rotation = rotate_user(cloud, "glance", "databaseUser");
     let rolled = cloud.rolled("Glance has its next database user", "glance", rotation);
     tokio::try_join!(rolled, requests)?;
-    is_the_only_user(cloud, "glance", DATABASE_USER, "db").await?;
+    is_the_only_user(cloud, "glance", DATABASE_USER).await?;
     keeps_images(cloud, "images-by-user").await
 }
 
 /// A rotation gives Cinder's pods the next user of RabbitMQ, and the first is then deleted there.
 pub async fn messaging_user(cloud: &Cloud) -> Result<()> {
     rotate_user(cloud, "cinder", "messagingUser").await?;
-    is_the_only_user(cloud, "cinder", MESSAGING_USER, "rabbitmq").await
+    is_the_only_user(cloud, "cinder", MESSAGING_USER).await
 }
 
 async fn rotate_user(cloud: &Cloud, service: &str, rotation_type: &str) -> Result<()> {
@@ -172,7 +172,7 @@ async fn rotate_user(cloud: &Cloud, service: &str, rotation_type: &str) -> Resul
 }
 
 /// Waits until the rotation is over: the second user exists, and the first is gone.
-async fn is_the_only_user(cloud: &Cloud, service: &str, user: Kind, server: &str) -> Result<()> {
+async fn is_the_only_user(cloud: &Cloud, service: &str, user: Kind) -> Result<()> {
     let rotation = format!("openstack/{service}-user");
     let what = format!("the second user of {service} is the only one");
     eventually(&what, minutes(5), async || {
@@ -187,7 +187,7 @@ async fn is_the_only_user(cloud: &Cloud, service: &str, user: Kind, server: &str
         cloud.cluster.gone(user, &first).await
     })
     .await?;
-    let second = format!("openstack/{service}-{server}-credentials-2");
+    let second = format!("openstack/{service}-credentials-2");
     cloud.cluster.get(user, &second).await.map(drop)
 }
 
