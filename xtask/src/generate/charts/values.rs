@@ -142,7 +142,7 @@ impl Default for InjectorNetwork {
 struct Certificate {
     #[schemars(range(min = 1))]
     days: u32,
-    /// A Secret with tls.crt and tls.key for the host <name>-webhook.<namespace>.svc, and the authority that signed it, in base64.
+    /// A Secret with tls.crt and tls.key for the host `<name>-webhook.<namespace>.svc`, and the authority that signed it, in base64.
     secret_name: String,
     ca_bundle: String,
 }
