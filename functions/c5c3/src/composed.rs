@@ -277,13 +277,29 @@ impl<'a> Composed<'a> {
 
     /// The spec that an Object's manifest was last wanted with, for what can't be read now.
     pub fn last_wanted<S: DeserializeOwned>(&self, name: &str) -> Option<S> {
-        let kept: Kept = self.observed(name)?.parse().ok()?;
-        let manifest = kept.spec.for_provider.get("manifest")?;
-        S::deserialize(manifest.get("spec")?).ok()
+        #[derive(Deserialize)]
+        struct Object<S> {
+            spec: ObjectSpec<S>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct ObjectSpec<S> {
+            for_provider: ForProvider<S>,
+        }
+        #[derive(Deserialize)]
+        struct ForProvider<S> {
+            manifest: Manifest<S>,
+        }
+        #[derive(Deserialize)]
+        struct Manifest<S> {
+            spec: S,
+        }
+        let object: Object<S> = self.observed(name)?.parse().ok()?;
+        Some(object.spec.for_provider.manifest.spec)
     }
 
     /// An object as its Object last observed it; none while it isn't observed to be the composite's own.
-    pub fn own_object(&self, name: &str) -> Option<Value> {
+    pub fn own_object<M: DeserializeOwned>(&self, name: &str) -> Option<M> {
         let object = last_observed(self.request, name).ok().flatten();
         object.filter(|_| self.owns(name))
     }

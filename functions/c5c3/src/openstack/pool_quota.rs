@@ -2,6 +2,7 @@
 
 use c5c3_api::parts::Quantity;
 use function_protocol::Fatal;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::Recipe;
@@ -12,6 +13,19 @@ use crate::manifest::ceph::Quotas;
 /// The quota by which a pool has none. Rook leaves the quota in Ceph as it is where a CephBlockPool states none
 /// (`setCommonPoolProperties` of <https://github.com/rook/rook/blob/master/pkg/daemon/ceph/client/pool.go>).
 const UNLIMITED: &str = "0";
+
+/// A CephBlockPool, as far as its quota.
+#[derive(Deserialize)]
+struct Seen {
+    spec: Option<SeenSpec>,
+}
+
+/// Spec of a CephBlockPool, as far as its quota.
+#[derive(Deserialize)]
+struct SeenSpec {
+    #[serde(default)]
+    quotas: Value,
+}
 
 /// The most that a pool may hold.
 #[derive(Clone, Debug)]
@@ -43,8 +57,8 @@ impl PoolQuota {
     }
 
     /// The quota in the spec of a CephBlockPool; none where it can't be read.
-    fn of_spec(spec: &Value) -> Option<Self> {
-        let Some(max_size) = spec.pointer("/quotas/maxSize") else {
+    fn of_spec(spec: &SeenSpec) -> Option<Self> {
+        let Some(max_size) = spec.quotas.get("maxSize") else {
             return Some(Self::of_gigabytes(None));
         };
         let max_size: Quantity = max_size.as_str()?.parse().ok()?;
@@ -103,9 +117,9 @@ impl Recipe<'_> {
     ) -> Result<(PoolQuota, Option<KeptQuota>), Fatal> {
         let mut quota = PoolQuota::of_gigabytes(self.quota_gb(purpose)?);
         let last = composed.last_wanted(resource);
-        let last = last.and_then(|spec: Value| PoolQuota::of_spec(&spec));
-        let observed = composed.own_object(resource);
-        let observed = observed.and_then(|pool| PoolQuota::of_spec(pool.get("spec")?));
+        let last = last.and_then(|spec| PoolQuota::of_spec(&spec));
+        let observed: Option<Seen> = composed.own_object(resource);
+        let observed = observed.and_then(|pool| PoolQuota::of_spec(&pool.spec?));
         let had_quota = last.as_ref().is_some_and(|last| last.max_size.is_some());
         let most = last.into_iter().chain(observed);
         let most = most.max_by(|one, other| one.bytes.total_cmp(&other.bytes));

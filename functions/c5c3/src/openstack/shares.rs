@@ -172,7 +172,7 @@ impl Recipe<'_> {
 /// is created again or the claim is restored from a backup, which then have other UIDs.
 fn identity(share: &str, composed: &Composed<'_>) -> Option<String> {
     let wanted: Option<Value> = composed.last_wanted(share);
-    let observed = composed.own_object(share);
+    let observed: Option<Value> = composed.own_object(share);
     let text = |value: Option<&Value>, pointer: &str| {
         let text = value?.pointer(pointer)?.as_str()?;
         Some(text.to_owned())
