@@ -112,12 +112,18 @@ mod tests {
         Ok(())
     }
 
+    /// The folders of a module's pins, which are there, of its sources and of what replaces some.
+    fn module(folder: &Path) -> Result<[PathBuf; 3]> {
+        let folders = ["pins", "sources", "replaced"].map(|name| folder.join(name));
+        let pins = [("go.mod", "module lab\n"), ("go.sum", "sums")];
+        write(&folders[0], &pins)?;
+        Ok(folders)
+    }
+
     #[test]
     fn files_of_a_module_are_replaced_in_a_copy_that_it_is_built_from() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let [pins, sources, replacements] =
-            ["pins", "sources", "replacements"].map(|name| folder.path().join(name));
-        write(&pins, &[("go.mod", "module lab\n"), ("go.sum", "sums")])?;
+        let [pins, sources, replacements] = module(folder.path())?;
         write(
             &sources,
             &[
@@ -151,9 +157,7 @@ mod tests {
     #[test]
     fn module_whose_files_have_changed_is_refused() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let [pins, sources, replacements] =
-            ["pins", "sources", "replaced"].map(|name| folder.path().join(name));
-        write(&pins, &[("go.mod", "module lab\n"), ("go.sum", "sums")])?;
+        let [pins, sources, replacements] = module(folder.path())?;
         write(&replacements, &[("utils/package.go", "small")])?;
         // Of `big`.
         let sum = "2a21fe6d592a19b7de898b50eb53c429608de1a66f3e9f62da19714a770553d1";
@@ -175,9 +179,7 @@ mod tests {
     #[test]
     fn package_of_a_module_is_replaced_without_those_below_it() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let [pins, sources, replacements] =
-            ["pins", "sources", "replacements"].map(|name| folder.path().join(name));
-        write(&pins, &[("go.mod", "module lab\n"), ("go.sum", "sums")])?;
+        let [pins, sources, replacements] = module(folder.path())?;
         write(
             &sources,
             &[

@@ -10,6 +10,17 @@ use crate::drain::node_key;
 use crate::fixture::*;
 use crate::nova::{later, service, started};
 
+/// The aggregate of another share, with a host that this one leased before.
+fn of_another_share() -> Aggregate {
+    Aggregate {
+        id: 1_000,
+        name: "hv-pool-b".to_owned(),
+        metadata: BTreeMap::from([("c5c3.hypervisor-share".to_owned(), "other".to_owned())]),
+        hosts: BTreeSet::from(["node-b".to_owned()]),
+        ..Aggregate::default()
+    }
+}
+
 /// Its machine may be a node of another cluster now.
 #[test]
 fn compute_service_of_a_host_in_the_aggregate_of_another_share_stays() {
@@ -18,16 +29,9 @@ fn compute_service_of_a_host_in_the_aggregate_of_another_share_stays() {
             true => with_dead_node(),
             false => started(),
         };
-        let other = Aggregate {
-            id: 1_000,
-            name: "hv-pool-b".to_owned(),
-            metadata: BTreeMap::from([("c5c3.hypervisor-share".to_owned(), "other".to_owned())]),
-            hosts: BTreeSet::from(["node-b".to_owned()]),
-            ..Aggregate::default()
-        };
         nova.change(|state| {
             state.services.get_mut("node-b").unwrap().is_up = false;
-            state.aggregates.push(other);
+            state.aggregates.push(of_another_share());
         });
         cluster.delete(&node_key("node-b"));
         later(&mut cluster);
@@ -51,19 +55,12 @@ fn compute_service_of_a_host_in_the_aggregate_of_another_share_stays() {
 #[test]
 fn lost_nodes_that_another_share_and_placement_keep_are_reported_together() {
     let (mut cluster, nova) = started();
-    let other = Aggregate {
-        id: 1_000,
-        name: "hv-pool-b".to_owned(),
-        metadata: BTreeMap::from([("c5c3.hypervisor-share".to_owned(), "other".to_owned())]),
-        hosts: BTreeSet::from(["node-b".to_owned()]),
-        ..Aggregate::default()
-    };
     nova.change(|state| {
         state.services.remove("node-a");
         let left = ("provider-node-a".to_owned(), "node-a".to_owned());
         state.left.extend([left]);
         state.is_allocated = true;
-        state.aggregates.push(other);
+        state.aggregates.push(of_another_share());
     });
     for node in ["node-a", "node-b"] {
         cluster.delete(&node_key(node));
