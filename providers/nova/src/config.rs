@@ -137,7 +137,11 @@ impl Facts<'_> {
         let mut files = Files::default();
         let mut config = self.common(control.bus, &mut files);
         let service = self.service;
-        config.section("DEFAULT").set("host", service.name);
+        config
+            .section("DEFAULT")
+            .set("host", service.name)
+            // Nova would start to look for hosts up to a minute late, at random, and servers on new hosts fail until then.
+            .set("periodic_fuzzy_delay", 0);
         control
             .api
             .configure(service, config.section("api_database"), &mut files);
