@@ -15,6 +15,10 @@ use crate::machine::{Machine, Program};
 
 const FABRIC: &str = include_str!("fabric.sh");
 const JOIN: &str = include_str!("join.sh");
+const LEAD: &str = include_str!("lead.sh");
+
+/// Starts a program, its second argument, where names are in the file that is its first; nobody else sees that.
+const NAMED: &str = r#"mount --bind "$0" /etc/hosts && exec "$@""#;
 
 /// The process whose namespace the networks are in.
 const PROCESS: &str = "fabric";
@@ -31,6 +35,9 @@ impl Fabric {
 
     /// The address of whoever is outside, the gateway of the physical network.
     pub const GATEWAY: Ipv4Addr = Ipv4Addr::new(172, 31, 7, 1);
+
+    /// The address by which whoever is outside reaches this machine.
+    const CLIENT: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 
     /// Lays them.
     ///
@@ -63,6 +70,28 @@ impl Fabric {
             .args(["--target", &self.process, "--net", "--"])
             .args(words);
         output(command, &words.join(" "))
+    }
+
+    /// Lets whoever is outside reach one address of this machine, which gets it, and no other.
+    ///
+    /// # Errors
+    /// When this kernel doesn't let us, or there is such an address already.
+    pub fn lead_to(&self, address: Ipv4Addr) -> Result<()> {
+        let mut command = Command::new("bash");
+        command
+            .args(["-euc", LEAD, "lead", &self.process])
+            .arg(address.to_string())
+            .arg(Self::CLIENT.to_string());
+        output(command, "leading to an address").map(drop)
+    }
+
+    /// How a program is started outside of the cloud, where names are in a file like `/etc/hosts`.
+    pub fn outside(&self, hosts: &Path, program: Program) -> Program {
+        Program::new("nsenter")
+            .args(["--target", &self.process, "--net", "--"])
+            .args(["unshare", "--mount", "--", "sh", "-euc", NAMED])
+            .arg(hosts)
+            .then(program)
     }
 
     /// Connects a hypervisor whose namespaces are those of this process.

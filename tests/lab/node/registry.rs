@@ -1,6 +1,7 @@
 //! The registry of a node.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -10,8 +11,8 @@ use crate::machine::{Machine, Program};
 use crate::probe;
 use crate::tools::Tool;
 
-use super::READY;
 use super::configuration::ADDRESS;
+use super::{Node, READY};
 
 const NAME: &str = "registry";
 
@@ -52,7 +53,33 @@ impl Registry {
         let push = Program::new(Tool::Crane.path()?)
             .arg("push")
             .arg(image.layout())
-            .arg(format!("{}/{}", self.host, image.path()));
+            .arg(self.place(image));
         machine.run("push", &push).await
+    }
+
+    /// What this machine calls an image in it.
+    fn place(&self, image: &Image) -> String {
+        format!("{}/{}", self.host, image.path())
+    }
+}
+
+impl Node {
+    /// Puts a folder of an image that is offered to pods into one of this machine.
+    ///
+    /// # Errors
+    /// When the image isn't offered, or has no such folder.
+    pub async fn unpack(&self, image: &Image, folder: &str, to: &Path) -> Result<()> {
+        let archive = to.join("image.tar");
+        let export = Program::new(Tool::Crane.path()?)
+            .arg("export")
+            .arg(self.registry.place(image))
+            .arg(&archive);
+        self.machine.run("export", &export).await?;
+        let unpack = Program::new("tar")
+            .arg("--extract")
+            .flag("file", &archive)
+            .flag("directory", to)
+            .arg(folder);
+        self.machine.run("unpack", &unpack).await
     }
 }

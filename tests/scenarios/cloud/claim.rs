@@ -1,5 +1,7 @@
 //! From a claim to OpenStack in pods: what Crossplane composes, our operators and those of others make, in three clusters.
 
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::time::Instant;
 
 use k8s_openapi::ByteString;
@@ -8,12 +10,13 @@ use lab::claims::{
     SHARE, Site,
 };
 use lab::{
-    Ceph, Cloud, Cluster, Context, DynamicObject, Fabric, FunctionProgram, Garden, Hypervisor,
-    Image, Kind, Lab, Operator, Release, Result, SecretStore, ensure, kind,
+    Authority, Ceph, Cloud, Cluster, Context, DynamicObject, Fabric, FunctionProgram, Garden,
+    Hypervisor, Image, Kind, Lab, Operator, Release, Result, SecretStore, condition, ensure, kind,
 };
 use serde_json::{Value, json};
 
-use super::tenant::{Disks, Tenant};
+use super::laptop::Laptop;
+use super::tenant::{Disks, Place, Tenant};
 use super::{DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, network, path, verify};
 
 const COMPOSITION: Kind = kind("apiextensions.crossplane.io/v1", "Composition");
@@ -23,8 +26,9 @@ const EVENT: Kind = kind("v1", "Event");
 const CLAIM: &str = "tenant-z/first";
 const PLACE: &str = "openstack-first";
 const TEMPEST: &str = "tempest";
-/// The Secret with the tenant's clouds.yaml, for the pods that use the cloud.
-const CLOUDS: &str = "tenants-own-clouds";
+/// Where clients outside find the site, and the names that they find there.
+const PUBLIC: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 10);
+const DOMAIN: &str = "cloud.example.com";
 /// A pool in Ceph that is no claim's.
 const FOREIGN: &str = "others-volumes";
 
@@ -54,10 +58,11 @@ pub fn a_claim_becomes_a_cloud() -> Result<()> {
     )
 }
 
-/// It becomes Ready by what runs once its tests have passed, its tenant uses it, and it goes without a trace.
+/// It becomes Ready by what runs once its tests have passed, its tenant uses it from outside, and it goes without a trace.
 async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
     let mut site = Site::build(lab, Generation::Namespaced).await?;
     let fabric = Fabric::lay(&lab.machine).await?;
+    fabric.lead_to(PUBLIC)?;
     let (first, second) = hypervisors(lab, &cloud, &fabric).await?;
     site.runs = Runs::Pods(Ceph::start(&cloud).await?);
     let secrets = SecretStore::start(&lab.machine).await?;
@@ -89,7 +94,10 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
         status["connection"]["secretName"] == "first-clouds",
         "the tenant has no clouds.yaml: {status}"
     );
-    let password = hand_over(&lab.management, &cloud.cluster).await?;
+    let secret = handed_over(&site).await?;
+    let password = password(&secret)?;
+    let laptop = Laptop::new(&lab.machine, &cloud, &fabric, &hosts(), &secret).await?;
+    is_reached(&site, &laptop).await?;
     network::admit_clients(&cloud).await?;
 
     let ceph = site.ceph()?;
@@ -101,7 +109,7 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
         hypervisors: [&first, &second],
         fabric: &fabric,
         zone: "az-1",
-        clouds: CLOUDS,
+        place: Place::Outside(&laptop),
         ceph,
         disks: Disks::Ceph,
         backups: false,
@@ -181,23 +189,64 @@ async fn runs(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Gives pods the clouds.yaml that the tenant finds in its own namespace, and nothing else. Returns the password in it.
-async fn hand_over(management: &Cluster, cluster: &Cluster) -> Result<String> {
-    let found = management.get(SECRET, "tenant-z/first-clouds").await?;
-    let copy = json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": CLOUDS, "namespace": PLACE},
-        "data": found.data["data"],
-    });
-    cluster.apply(&copy.to_string()).await?;
-    let clouds: ByteString = serde_json::from_value(found.data["data"]["clouds.yaml"].clone())?;
-    let clouds = String::from_utf8(clouds.0)?;
+/// What the tenant finds in its own namespace, with the authority of the public certificates.
+async fn handed_over(site: &Site<'_>) -> Result<BTreeMap<String, ByteString>> {
+    site.until("the tenant's Secret has an authority", async || {
+        let found = site.get(SECRET, "tenant-z/first-clouds").await?;
+        let values = found.data["data"].clone();
+        let values: BTreeMap<String, ByteString> = serde_json::from_value(values)?;
+        let keys = values.keys();
+        ensure!(values.contains_key("cacert"), "it has {keys:?}");
+        Ok(values)
+    })
+    .await
+}
+
+/// The password in a clouds.yaml.
+fn password(secret: &BTreeMap<String, ByteString>) -> Result<String> {
+    let clouds = secret.get("clouds.yaml").context("no clouds.yaml")?;
+    let clouds = String::from_utf8(clouds.0.clone())?;
     let line = clouds
         .lines()
         .find_map(|line| line.trim().strip_prefix("password: "));
     let password = line.context("the clouds.yaml has no password")?;
     Ok(password.trim_matches(['"', '\'']).to_owned())
+}
+
+/// Where whoever is outside finds the claim's APIs and the consoles of its servers, like `/etc/hosts`.
+fn hosts() -> String {
+    let names = SERVICES.into_iter().chain(["novnc"]).map(host);
+    let names: Vec<String> = names.collect();
+    format!("127.0.0.1 localhost\n{PUBLIC} {}\n", names.join(" "))
+}
+
+/// The public host name of a service of the claim.
+fn host(service: &str) -> String {
+    format!("{service}-first.{DOMAIN}")
+}
+
+/// The tenant reaches every API at its public name, as the claim's status and the catalogue have it.
+async fn is_reached(site: &Site<'_>, laptop: &Laptop<'_>) -> Result<()> {
+    site.until("every API is exposed", async || {
+        let claim = site.get(OPENSTACK, CLAIM).await?;
+        let status = &claim.data["status"];
+        ensure!(condition(&claim, "Exposed") == Some("True"), "{status}");
+        are_public(&status["endpoints"])
+    })
+    .await?;
+    let reached: Value = serde_json::from_str(&laptop.run("reach").await?)?;
+    are_public(&reached)
+}
+
+/// Every service has its public name in its endpoint.
+fn are_public(endpoints: &Value) -> Result<()> {
+    let is_public = |service: &str| {
+        let endpoint = endpoints[service].as_str().unwrap_or_default();
+        let path = endpoint.strip_prefix(&format!("https://{}", host(service)));
+        path.is_some_and(|path| path.is_empty() || path.starts_with('/'))
+    };
+    ensure!(SERVICES.into_iter().all(is_public), "{endpoints}");
+    Ok(())
 }
 
 /// No event, composite resource or composed object has the tenant's password.
@@ -256,6 +305,7 @@ async fn operators(lab: &Lab, cloud: &mut Cloud, secrets: &SecretStore) -> Resul
         Operator::rabbitmq_topology(machine, cluster).await?,
         Operator::k_orc(machine, cluster).await?,
         Operator::cert_manager(machine, cluster).await?,
+        Operator::traefik(machine, cluster, PUBLIC).await?,
         Operator::installed(machine, &lab.hypervisor, "hypervisor-pool", &["replicas=0"]).await?,
     ];
     for (cluster, store) in [
@@ -270,7 +320,29 @@ async fn operators(lab: &Lab, cloud: &mut Cloud, secrets: &SecretStore) -> Resul
     for operator in OPERATORS_OF_CONTROL_PLANES.into_iter().chain([TEMPEST]) {
         cloud.install(machine, operator).await?;
     }
+    public_issuer(cluster).await?;
     Ok(operators)
+}
+
+/// Lets cert-manager sign public certificates, with a Secret where it looks for those of ClusterIssuers.
+async fn public_issuer(cluster: &Cluster) -> Result<()> {
+    let authority = Authority::new()?;
+    let identity = authority.identity();
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "public", "namespace": "kube-system"},
+        "type": "kubernetes.io/tls",
+        "stringData": {"tls.crt": identity.certificate, "tls.key": identity.key},
+    });
+    cluster.apply(&secret.to_string()).await?;
+    let issuer = json!({
+        "apiVersion": "cert-manager.io/v1",
+        "kind": "ClusterIssuer",
+        "metadata": {"name": "public"},
+        "spec": {"ca": {"secretName": "public"}},
+    });
+    cluster.apply(&issuer.to_string()).await.map(drop)
 }
 
 /// Gives the Composition what a site gives it, with a size for a node with two processors.
@@ -281,6 +353,11 @@ async fn configure(management: &Cluster) -> Result<()> {
     input["tenantAccess"] =
         json!({"secretStore": {"name": "tenants", "kind": "ClusterSecretStore"}});
     input["tempest"] = json!({"includeRegex": verify::TESTS});
+    input["issuer"] = json!("public");
+    input["exposure"] = json!({"domain": DOMAIN, "hostNames": "Flat", "ingress": {
+        "className": "nginx",
+        "annotations": {"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS"},
+    }});
     input["bootstrap"] = json!({
         "flavors": [{"name": "small", "vcpus": 1, "ramMB": 128, "diskGB": 1}],
         "externalNetworks": {"outside": {

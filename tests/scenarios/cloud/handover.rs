@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::issuer;
+use super::servers::CLOUDS;
 use super::tenant::{ADMINISTRATOR, Tenant};
 
 const DAEMON_SET: Kind = kind("apps/v1", "DaemonSet");
@@ -246,7 +247,7 @@ async fn does(tenant: &Tenant<'_>, clouds: &str, task: &str) -> Result<String> {
 
 /// Runs a task that prints the tenant's servers.
 async fn servers(tenant: &Tenant<'_>, task: &str) -> Result<BTreeMap<String, Server>> {
-    let printed = does(tenant, tenant.clouds, task).await?;
+    let printed = does(tenant, CLOUDS, task).await?;
     Ok(serde_json::from_str(&printed)?)
 }
 

@@ -6,6 +6,7 @@ mod changes;
 mod claim;
 mod growth;
 mod handover;
+mod laptop;
 mod messaging;
 mod network;
 mod path;
@@ -77,8 +78,10 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Cloud alone, 1800 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, NEWEST_GARDENER, OPERATORS, COMPUTE, &[
         core(lab::Release::V2_4),
         Need::Service("tempest", "2025.2"),
+        Need::Python("keystone"),
         Need::Tool(Tool::ExternalSecrets),
         Need::Tool(Tool::KubeRouter),
+        Need::Tool(Tool::Traefik),
     ]]),
     scenario!(Long, 480 s, backup::a_lost_database_is_restored, [NODE, OPERATORS, &[
         Need::MariadbOperatorImage,

@@ -5,13 +5,16 @@ use std::time::Instant;
 use lab::claims::OPERATORS_OF_CONTROL_PLANES;
 use lab::{Cloud, Fabric, Image, Kind, Operator, Result, eventually, is, kind, minutes};
 
-use super::tenant::{Disks, Tenant};
+use super::tenant::{Disks, Place, Tenant};
 use super::{
     CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, changes, handover,
     issuer, network, path, verify, volumes,
 };
 
 const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
+
+/// The Secret with the tenant's clouds.yaml.
+pub const CLOUDS: &str = "production-clouds";
 
 /// What a tenant does with servers.
 #[derive(Clone, Copy)]
@@ -118,7 +121,7 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
             hypervisors: [&first, &second],
             fabric: &fabric,
             zone: "nova",
-            clouds: "production-clouds",
+            place: Place::Pods(CLOUDS),
             ceph: &ceph,
             disks: Disks::Hosts,
             backups: true,

@@ -1,5 +1,6 @@
-"""What a tenant does with servers, as a pod with nothing but its clouds.yaml: Keystone is where that says, all else in the catalogue.
-An administrator's clouds.yaml is for the tasks that look behind the cloud."""
+"""What a tenant does with servers, with nothing but its clouds.yaml: Keystone is where that says, all else in the catalogue. It runs in a
+pod, or outside of the cloud, where another argument after the task is the folder of its files. An administrator's clouds.yaml is for the
+tasks that look behind the cloud."""
 
 import base64
 import hashlib
@@ -13,13 +14,14 @@ import time
 import urllib.parse
 
 import yaml
-from keystoneauth1 import adapter, loading, session
+from keystoneauth1 import adapter, exceptions, loading, session
 
-AUTHORITY = "/clouds/cacert"
-CLOUD = yaml.safe_load(pathlib.Path("/clouds/clouds.yaml").read_text())["clouds"]["openstack"]
+FOLDER = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "/")
+AUTHORITY = str(FOLDER / "clouds/cacert")
+CLOUD = yaml.safe_load((FOLDER / "clouds/clouds.yaml").read_text())["clouds"]["openstack"]
 # Seconds for each thing that is waited for, on a busy machine.
 PATIENCE = 300
-GUEST = pathlib.Path("/guest")
+GUEST = FOLDER / "guest"
 HOSTS = ("hypervisor-1", "hypervisor-2")
 # Servers are called as the hosts that they are meant for. The tenant can't choose a host, so one may be on the other's.
 WRITTEN = f"guest: volume has: written by {HOSTS[0]}.novalocal"
@@ -56,8 +58,8 @@ echo "guest: user data runs"
 
 
 def client(service_type, **more):
-    """A client that tries again while a busy node takes the only pod of an API out of its Service."""
-    again = {"connect_retries": 30, "connect_retry_delay": 1}
+    """A client that tries again while a busy node takes the only pod of an API out of its Service. Proxies answer 503 then."""
+    again = {"connect_retries": 30, "connect_retry_delay": 1, "status_code_retries": 30, "status_code_retry_delay": 1}
     place = {"interface": CLOUD["endpoint_type"], "region_name": CLOUD["region_name"]}
     return adapter.Adapter(LOGIN, service_type=service_type, **place, **again, **more)
 
@@ -68,6 +70,9 @@ GLANCE = client("image")
 CINDER = client("block-storage", default_microversion="3.60")
 PLACEMENT = client("placement", default_microversion="1.10")
 KEYSTONE = adapter.Adapter(LOGIN, endpoint_override=CLOUD["auth"]["auth_url"])
+APIS = {
+    "cinder": CINDER, "glance": GLANCE, "keystone": KEYSTONE, "neutron": NEUTRON, "nova": NOVA, "placement": PLACEMENT,
+}
 
 
 def until(what, ask):
@@ -180,6 +185,19 @@ def again():
     wanted = {"name": "again", "imageRef": source, "flavorRef": flavor(), "networks": [{"uuid": inside()}]}
     id = create(NOVA, "/servers", "server", **wanted)["id"]
     until(f"{id} is active", lambda: is_active(id))
+
+
+def reach():
+    """Waits until every API answers, and prints where it is."""
+    print(json.dumps({name: until(f"{name} answers", lambda: answers(client)) for name, client in APIS.items()}))
+
+
+def answers(client):
+    """Where an API is; nothing if it isn't reached yet."""
+    try:
+        return client.get_endpoint() if client.get("", raise_exc=False).status_code < 400 else None
+    except exceptions.ClientException:
+        return None
 
 
 def alone():
@@ -359,7 +377,7 @@ def opens(url, path):
     key = base64.b64encode(os.urandom(16)).decode()
     read = bytearray()
     try:
-        with socket.create_connection((url.hostname, url.port), 30) as plain:
+        with socket.create_connection((url.hostname, url.port or 443), 30) as plain:
             with context.wrap_socket(plain, server_hostname=url.hostname) as connection:
                 connection.sendall(
                     f"GET /{path} HTTP/1.1\r\nHost: {url.netloc}\r\nOrigin: https://{url.netloc}\r\nConnection: Upgrade\r\n"
@@ -451,7 +469,8 @@ def left():
 
 
 TASKS = (
-    left, alone, boot, outside, volumes, boot_from_volume, backups, no_volumes, move, block, display, delete, again, no_images, usages,
+    left, reach, alone, boot, outside, volumes, boot_from_volume, backups, no_volumes, move, block, display, delete, again, no_images,
+    usages,
 )
 if __name__ == "__main__":
     {task.__name__: task for task in TASKS}[sys.argv[1].replace("-", "_")]()

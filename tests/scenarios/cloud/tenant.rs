@@ -8,6 +8,7 @@ use lab::{
 };
 
 use super::SERVICE_USER;
+use super::laptop::Laptop;
 
 const JOB: Kind = kind("batch/v1", "Job");
 const POD: Kind = kind("v1", "Pod");
@@ -34,14 +35,23 @@ pub struct Tenant<'a> {
     pub fabric: &'a Fabric,
     /// The availability zone of its servers.
     pub zone: &'a str,
-    /// The Secret with its clouds.yaml.
-    pub clouds: &'a str,
+    /// Where it works.
+    pub place: Place<'a>,
     /// Where volumes and images are.
     pub ceph: &'a Ceph,
     /// Where disks of servers are.
     pub disks: Disks,
     /// Whether there are backups of volumes.
     pub backups: bool,
+}
+
+/// Where a tenant works.
+#[derive(Clone, Copy)]
+pub enum Place<'a> {
+    /// In pods beside the control plane, with the clouds.yaml of this Secret.
+    Pods(&'a str),
+    /// Outside, where only public addresses are reached.
+    Outside(&'a Laptop<'a>),
 }
 
 /// Where disks of servers are.
@@ -158,10 +168,13 @@ impl Tenant<'_> {
 
     /// Runs a task of tenant.py, and returns what it prints.
     async fn does(&self, task: &str) -> Result<String> {
-        self.does_as(self.clouds, task).await
+        match self.place {
+            Place::Pods(clouds) => self.does_as(clouds, task).await,
+            Place::Outside(laptop) => laptop.run(task).await,
+        }
     }
 
-    /// Runs a task of tenant.py with a clouds.yaml. It can be run again.
+    /// Runs a task of tenant.py in a pod, with a clouds.yaml. It can be run again.
     pub async fn does_as(&self, clouds: &str, task: &str) -> Result<String> {
         self.starts("tenant", clouds, task).await?;
         self.ended(task).await
