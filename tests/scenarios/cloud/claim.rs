@@ -359,7 +359,10 @@ async fn configure(management: &Cluster) -> Result<()> {
         "annotations": {"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS"},
     }});
     input["bootstrap"] = json!({
-        "flavors": [{"name": "small", "vcpus": 1, "ramMB": 128, "diskGB": 1}],
+        "flavors": [
+            {"name": "small", "vcpus": 1, "ramMB": 128, "diskGB": 1},
+            {"name": "medium", "vcpus": 1, "ramMB": 192, "diskGB": 1},
+        ],
         "externalNetworks": {"outside": {
             "physicalNetwork": "physnet1",
             "cidr": "172.31.7.0/24",

@@ -106,9 +106,9 @@ def named(client, path, kind, name):
     return client.get(f"{path}?name={name}").json()[kind][0]
 
 
-def flavor():
-    """The site's flavor."""
-    return next(flavor for flavor in NOVA.get("/flavors").json()["flavors"] if flavor["name"] == "small")["id"]
+def flavor(name="small"):
+    """One of the site's flavors."""
+    return next(flavor for flavor in NOVA.get("/flavors").json()["flavors"] if flavor["name"] == name)["id"]
 
 
 def inside():
@@ -319,20 +319,30 @@ def no_volumes():
 
 
 def move():
-    """Migrates a server to the other host and back, for an administrator. It starts on each as it did at first."""
-    started = time.monotonic()
+    """Migrates a server to the other host and back, for an administrator."""
     servers = NOVA.get(f"/servers?all_tenants=1&name={HOSTS[0]}").json()["servers"]
-    id = servers[0]["id"]
-    places = [place(id)]
-    for _ in HOSTS:
-        NOVA.post(f"/servers/{id}/action", json={"migrate": None})
+    there_and_back(servers[0]["id"], place, [{"migrate": None}] * 2)
+
+
+def resize():
+    """Gives a server another size on the other host, and the former size where it was."""
+    id = named(NOVA, "/servers", "servers", HOSTS[0])["id"]
+    there_and_back(id, host, [{"resize": {"flavorRef": flavor(name)}} for name in ("medium", "small")])
+
+
+def there_and_back(id, where, actions):
+    """Does what brings a server to the other host and back. It starts on each as it did at first."""
+    started = time.monotonic()
+    places = [where(id)]
+    for action in actions:
+        NOVA.post(f"/servers/{id}/action", json=action)
         until(f"{id} is migrated", lambda: is_migrated(id))
         NOVA.post(f"/servers/{id}/action", json={"confirmResize": None})
         until(f"{id} is active", lambda: is_active(id))
         # Each host has a log of its own.
         says(id, f"guest: instance {id}")
         says(id, f"guest: reaches {HOSTS[1]}.novalocal")
-        places.append(place(id))
+        places.append(where(id))
     if places[0] != places[2] or {*places} != {*HOSTS}:
         sys.exit(f"the server was on {places}")
     print(round(time.monotonic() - started, 1))
@@ -346,7 +356,8 @@ def place(id):
 def is_migrated(id):
     """Whether a server is on another host. Where Nova can't prepare that host, the server stays as it was."""
     actions = NOVA.get(f"/servers/{id}/os-instance-actions").json()["instanceActions"]
-    failed = next((action for action in actions if action["action"] == "migrate" and action["message"] == "Error"), None)
+    moves = [action for action in actions if action["action"] in ("migrate", "resize")]
+    failed = next((action for action in moves if action["message"] == "Error"), None)
     if failed:
         details = NOVA.get(f"/servers/{id}/os-instance-actions/{failed['request_id']}").json()["instanceAction"]
         sys.exit(f"{id} isn't migrated: {json.dumps(details['events'])}")
@@ -469,8 +480,8 @@ def left():
 
 
 TASKS = (
-    left, reach, alone, boot, outside, volumes, boot_from_volume, backups, no_volumes, move, block, display, delete, again, no_images,
-    usages,
+    left, reach, alone, boot, outside, volumes, boot_from_volume, backups, no_volumes, move, resize, block, display, delete, again,
+    no_images, usages,
 )
 if __name__ == "__main__":
     {task.__name__: task for task in TASKS}[sys.argv[1].replace("-", "_")]()
