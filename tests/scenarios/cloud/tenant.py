@@ -24,12 +24,15 @@ PATIENCE = 300
 GUEST = FOLDER / "guest"
 HOSTS = ("hypervisor-1", "hypervisor-2")
 # Servers are called as the hosts that they are meant for. The tenant can't choose a host, so one may be on the other's.
-WRITTEN = f"guest: volume has: written by {HOSTS[0]}.novalocal"
+# What the first one writes fills an object of Ceph and begins another one.
+SIZE = 5 << 20
+LINE = f"written by {HOSTS[0]}.novalocal\n".encode()
+WRITTEN = f"guest: volume has {hashlib.sha256((LINE * (SIZE // len(LINE) + 1))[:SIZE]).hexdigest()}"
 LOGIN = session.Session(
     loading.get_plugin_loader(CLOUD["auth_type"]).load_from_options(**CLOUD["auth"]), verify=AUTHORITY
 )
 # Each server asks the other one by HTTP every second, and writes to its console what it learns. On a volume without content it
-# writes its name, and it reads what is on one with content.
+# writes its name again and again, and of one with content it takes the checksum.
 USER_DATA = """#!/bin/sh
 echo "guest: user data runs"
 (
@@ -45,10 +48,10 @@ echo "guest: user data runs"
         until [ -b /dev/vdb ]; do sleep 0.2; done
         content=$(dd if=/dev/vdb bs=512 count=1 | tr -d '\\0')
         if [ -z "$content" ]; then
-            echo "written by $(cat /www/index.html)" | dd of=/dev/vdb bs=512 conv=sync; sync
+            yes "written by $(cat /www/index.html)" | head -c SIZE > /dev/vdb; sync
             echo "guest: volume is written"
         else
-            echo "guest: volume has: $content"
+            echo "guest: volume has $(head -c SIZE /dev/vdb | sha256sum | cut -d ' ' -f 1)"
         fi
         while [ -b /dev/vdb ]; do sleep 0.2; done
         echo "guest: volume is gone"
@@ -133,6 +136,7 @@ def boot():
     started, servers = time.monotonic(), []
     for index, name in enumerate(HOSTS):
         data = USER_DATA.replace("PEER", addresses[1 - index]).replace("NAME", f"{HOSTS[1 - index]}.novalocal")
+        data = data.replace("SIZE", str(SIZE))
         server = create(
             NOVA, "/servers", "server", name=name, imageRef=disk, flavorRef=flavor(),
             networks=[{"port": ports[index]["id"]}], user_data=base64.b64encode(data.encode()).decode(),
@@ -296,7 +300,7 @@ def volumes():
 
 
 def backups():
-    """What a server has written comes back from a backup."""
+    """What a server has written comes back from a backup, by its checksum."""
     started = time.monotonic()
     second = named(NOVA, "/servers", "servers", HOSTS[1])["id"]
     backup = create(CINDER, "/backups", "backup", volume_id=named(CINDER, "/volumes", "volumes", "empty")["id"])["id"]
