@@ -197,9 +197,10 @@ def reach():
 
 
 def answers(client):
-    """Where an API is; nothing if it isn't reached yet."""
+    """Where an API is; nothing if it isn't reached yet. What a proxy says in its place isn't JSON."""
     try:
-        return client.get_endpoint() if client.get("", raise_exc=False).status_code < 400 else None
+        said = client.get("", raise_exc=False).headers.get("Content-Type", "")
+        return client.get_endpoint() if "json" in said else None
     except exceptions.ClientException:
         return None
 
