@@ -13,9 +13,6 @@ use crate::objects::kind;
 /// A pod of the lab's own image.
 const POD: &str = include_str!("node/ceph.yaml");
 
-/// What the pod is called.
-const NAME: &str = "ceph/ceph";
-
 /// A Ceph of one monitor, one manager and one OSD.
 pub struct Ceph {
     container: Container,
@@ -23,16 +20,18 @@ pub struct Ceph {
 }
 
 impl Ceph {
-    /// Starts it on a cloud's node.
+    /// Starts it on a cloud's node, in a pod of this name.
     ///
     /// # Errors
     /// When it isn't ready in time.
-    pub async fn start(cloud: &Cloud) -> Result<Self> {
-        cloud.cluster.apply(POD).await?;
-        eventually("Ceph has an OSD and a manager", minutes(2), async || {
-            let pod: DynamicObject = cloud.cluster.get(kind("v1", "Pod"), NAME).await?;
+    pub async fn start(cloud: &Cloud, name: &str) -> Result<Self> {
+        cloud.cluster.apply(&POD.replace("NAME", name)).await?;
+        let place = format!("ceph/{name}");
+        let what = format!("{name} has an OSD and a manager");
+        eventually(&what, minutes(2), async || {
+            let pod: DynamicObject = cloud.cluster.get(kind("v1", "Pod"), &place).await?;
             let ceph = Self {
-                container: cloud.node.container(NAME).await?,
+                container: cloud.node.container(&place).await?,
                 monitors: format!(
                     "[v2:{0}:3300,v1:{0}:6789]",
                     pod.data["status"]["podIP"].as_str().unwrap_or_default()

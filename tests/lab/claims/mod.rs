@@ -13,6 +13,7 @@ use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
 use crate::ceph::Ceph;
+use crate::cluster::Cluster;
 use crate::lab::Lab;
 use crate::objects::{Kind, is, kind};
 use crate::provider::{NAMESPACED_OBJECT, OBJECT};
@@ -74,8 +75,8 @@ pub enum Runs {
     Crossplane,
     /// Our operators.
     Operators(Box<RunningOperators>),
-    /// All operators but Gardener and Rook, pods, and a Ceph behind the storage cluster.
-    Pods(Ceph),
+    /// All operators but Gardener and Rook, pods, and a Ceph behind each storage cluster.
+    Pods(Vec<(Cluster, Ceph)>),
 }
 
 impl<'a> Site<'a> {
@@ -160,13 +161,13 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// What is behind the storage cluster.
+    /// The storage clusters, with what is behind them.
     ///
     /// # Errors
     /// When nothing is.
-    pub fn ceph(&self) -> Result<&Ceph> {
+    pub fn storages(&self) -> Result<&[(Cluster, Ceph)]> {
         match &self.runs {
-            Runs::Pods(ceph) => Ok(ceph),
+            Runs::Pods(storages) => Ok(storages),
             Runs::Crossplane | Runs::Operators(_) => bail!("there is no Ceph"),
         }
     }

@@ -31,12 +31,15 @@ pub(super) async fn work(lab: &Lab, runs: &Runs) -> Result<()> {
     first_status(&lab.garden, SHOOT, "lastOperation", shoot).await?;
     let cluster = json!({"phase": "Ready", "ceph": {"health": "HEALTH_OK", "capacity": {
         "bytesTotal": 1_u64 << 50, "bytesUsed": 1_u64 << 40, "bytesAvailable": (1_u64 << 50) - (1_u64 << 40)}}});
-    first_status(&lab.storage, CEPH, "phase", cluster).await?;
+    first_status(&lab.storage, CEPH, "phase", cluster.clone()).await?;
     match runs {
         Runs::Crossplane => all_else(lab).await,
         Runs::Operators(operators) => operators.work().await,
-        Runs::Pods(ceph) => {
-            rook::work(lab, ceph).await?;
+        Runs::Pods(storages) => {
+            for (storage, ceph) in storages {
+                first_status(storage, CEPH, "phase", cluster.clone()).await?;
+                rook::work(storage, ceph).await?;
+            }
             balance(&lab.control_plane, [192, 0, 2]).await
         }
     }

@@ -11,7 +11,6 @@ use super::operators::{report, unreported};
 use super::{BLOCK_POOL, CEPH_CLIENT};
 use crate::ceph::Ceph;
 use crate::cluster::Cluster;
-use crate::lab::Lab;
 
 /// Where Rook is.
 const ROOK: &str = "rook-ceph";
@@ -21,19 +20,19 @@ const ROOK: &str = "rook-ceph";
 const FINALIZER: &str = "cephblockpool.ceph.rook.io";
 
 /// Makes pools and users, and keeps pools with images.
-pub(super) async fn work(lab: &Lab, ceph: &Ceph) -> Result<()> {
+pub(super) async fn work(storage: &Cluster, ceph: &Ceph) -> Result<()> {
     let done = json!({"phase": "Ready"});
-    for pool in unreported(&lab.storage, BLOCK_POOL, "phase").await? {
+    for pool in unreported(storage, BLOCK_POOL, "phase").await? {
         ceph.make_pool(&pool.name_any())?;
-        report(&lab.storage, BLOCK_POOL, &pool, done.clone()).await?;
-        finalizers(&lab.storage, &pool, json!([FINALIZER])).await?;
+        report(storage, BLOCK_POOL, &pool, done.clone()).await?;
+        finalizers(storage, &pool, json!([FINALIZER])).await?;
     }
-    for pool in lab.storage.list(BLOCK_POOL, "").await? {
+    for pool in storage.list(BLOCK_POOL, "").await? {
         if pool.metadata.deletion_timestamp.is_some() && ceph.images(&pool.name_any())?.is_empty() {
-            finalizers(&lab.storage, &pool, json!([])).await?;
+            finalizers(storage, &pool, json!([])).await?;
         }
     }
-    for client in unreported(&lab.storage, CEPH_CLIENT, "phase").await? {
+    for client in unreported(storage, CEPH_CLIENT, "phase").await? {
         let user = client.name_any();
         let capabilities = client.data["spec"]["caps"]
             .as_object()
@@ -43,16 +42,16 @@ pub(super) async fn work(lab: &Lab, ceph: &Ceph) -> Result<()> {
             .filter_map(|(part, capability)| Some((part.as_str(), capability.as_str()?)));
         let key = ceph.make_user(&user, capabilities)?;
         keep(
-            &lab.storage,
+            storage,
             ROOK,
             &format!("rook-ceph-client-{user}"),
             [(user, key)],
         )
         .await?;
-        report(&lab.storage, CEPH_CLIENT, &client, done.clone()).await?;
+        report(storage, CEPH_CLIENT, &client, done.clone()).await?;
     }
     let monitors = ("mon_host".to_owned(), ceph.monitors().to_owned());
-    keep(&lab.storage, ROOK, "rook-ceph-config", [monitors]).await
+    keep(storage, ROOK, "rook-ceph-config", [monitors]).await
 }
 
 /// Makes nothing, and says of pools and users that they are made.

@@ -11,7 +11,8 @@ use lab::claims::{
 };
 use lab::{
     Authority, Ceph, Cloud, Cluster, Context, DynamicObject, Fabric, FunctionProgram, Garden,
-    Hypervisor, Image, Kind, Lab, Operator, Release, Result, SecretStore, condition, ensure, kind,
+    Hypervisor, Image, Kind, Lab, Operator, Release, Result, SecretStore, bail, condition, ensure,
+    kind,
 };
 use serde_json::{Value, json};
 
@@ -64,7 +65,7 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
     let fabric = Fabric::lay(&lab.machine).await?;
     fabric.lead_to(PUBLIC)?;
     let (first, second) = hypervisors(lab, &cloud, &fabric).await?;
-    site.runs = Runs::Pods(Ceph::start(&cloud).await?);
+    site.runs = Runs::Pods(storages(lab, &cloud).await?);
     let secrets = SecretStore::start(&lab.machine).await?;
     let _operators = operators(lab, &mut cloud, &secrets).await?;
     for (name, size, user) in [
@@ -78,7 +79,7 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
     configure(&lab.management).await?;
 
     let started = Instant::now();
-    for pool in ["control-plane", "st-pool-a"] {
+    for pool in ["control-plane", "st-pool-a", "st-pool-b"] {
         site.claim(&format!("pools/{pool}")).await?;
     }
     lab.management.apply(include_str!("claim.yaml")).await?;
@@ -100,7 +101,9 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
     is_reached(&site, &laptop).await?;
     network::admit_clients(&cloud).await?;
 
-    let ceph = site.ceph()?;
+    let [(_, ceph), (_, other)] = site.storages()? else {
+        bail!("there aren't two storage clusters")
+    };
     ceph.make_pool(FOREIGN)?;
     ceph.make_image(FOREIGN, "kept")?;
     let tenant = Tenant {
@@ -111,6 +114,7 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
         zone: "az-1",
         place: Place::Outside(&laptop),
         ceph,
+        other: Some(other),
         disks: Disks::Ceph,
         backups: false,
     };
@@ -279,6 +283,19 @@ fn message<'a>(object: &'a DynamicObject, type_: &str) -> &'a str {
     let condition = conditions.find(|condition| condition["type"] == type_);
     let message = condition.and_then(|condition| condition["message"].as_str());
     message.unwrap_or_default()
+}
+
+/// Two storage clusters, each with an API server and a Ceph of its own. The hypervisors' API server is also the second one's: it spares
+/// the memory and the start of one more.
+async fn storages(lab: &Lab, cloud: &Cloud) -> Result<Vec<(Cluster, Ceph)>> {
+    let second = &lab.hypervisor;
+    second.install_rook().await?;
+    let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: rook-ceph}}";
+    second.apply(namespace).await?;
+    lab.provider.give_kubeconfig("st-pool-b", second).await?;
+    let (ceph, other) =
+        tokio::try_join!(Ceph::start(cloud, "ceph"), Ceph::start(cloud, "other-ceph"))?;
+    Ok(vec![(lab.storage.clone(), ceph), (second.clone(), other)])
 }
 
 /// Two nodes of the hypervisors' cluster.

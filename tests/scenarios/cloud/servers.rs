@@ -123,6 +123,7 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
             zone: "nova",
             place: Place::Pods(CLOUDS),
             ceph: &ceph,
+            other: None,
             disks: Disks::Hosts,
             backups: true,
         };

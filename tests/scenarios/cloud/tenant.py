@@ -300,6 +300,14 @@ def volumes():
     print(json.dumps({"cloned": cloned, "image": image, "seconds": round(time.monotonic() - started, 1)}))
 
 
+def other_pool():
+    """A server writes to a volume of the second pool's type. Prints the volume."""
+    second = named(NOVA, "/servers", "servers", HOSTS[1])["id"]
+    id = volume(name="other", volume_type="st-pool-b")
+    attached(second, id, "guest: volume is written")
+    print(id)
+
+
 def backups():
     """What a server has written comes back from a backup, by its checksum."""
     started = time.monotonic()
@@ -485,8 +493,8 @@ def left():
 
 
 TASKS = (
-    left, reach, alone, boot, outside, volumes, boot_from_volume, backups, no_volumes, move, resize, block, display, delete, again,
-    no_images, usages,
+    left, reach, alone, boot, outside, volumes, boot_from_volume, other_pool, backups, no_volumes, move, resize, block, display, delete,
+    again, no_images, usages,
 )
 if __name__ == "__main__":
     {task.__name__: task for task in TASKS}[sys.argv[1].replace("-", "_")]()

@@ -39,6 +39,8 @@ pub struct Tenant<'a> {
     pub place: Place<'a>,
     /// Where volumes and images are.
     pub ceph: &'a Ceph,
+    /// Where volumes of another type are, if there is one.
+    pub other: Option<&'a Ceph>,
     /// Where disks of servers are.
     pub disks: Disks,
     /// Whether there are backups of volumes.
@@ -249,6 +251,11 @@ impl Tenant<'_> {
             serde_json::from_str(&self.does("boot-from-volume").await?)?;
         let volume = booted["volume"].as_str().unwrap_or_default();
         self.is_copy_on_write("volumes", &format!("volume-{volume}"), image)?;
+        if let Some(other) = self.other {
+            let volume = format!("volume-{}", self.does("other-pool").await?.trim());
+            let images = other.images(&self.pool("volumes"))?;
+            ensure!(images == [volume], "the other pool has {images:?}");
+        }
         if self.backups {
             println!(
                 "a backup came back after {} s",

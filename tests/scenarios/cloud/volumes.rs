@@ -19,7 +19,7 @@ pub async fn ceph(cloud: &Cloud) -> Result<Ceph> {
     let namespace =
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": cloud.namespace()}});
     cloud.cluster.apply(&namespace.to_string()).await?;
-    let ceph = Ceph::start(cloud).await?;
+    let ceph = Ceph::start(cloud, "ceph").await?;
     for pool in POOLS {
         ceph.make_pool(&format!("production-{pool}"))?;
     }
