@@ -5,6 +5,7 @@ tasks that look behind the cloud."""
 import base64
 import hashlib
 import json
+import logging
 import os
 import pathlib
 import socket
@@ -16,6 +17,8 @@ import urllib.parse
 import yaml
 from keystoneauth1 import adapter, exceptions, loading, session
 
+# What is tried again is no part of what a task prints.
+logging.getLogger().addHandler(logging.NullHandler())
 FOLDER = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "/")
 AUTHORITY = str(FOLDER / "clouds/cacert")
 CLOUD = yaml.safe_load((FOLDER / "clouds/clouds.yaml").read_text())["clouds"]["openstack"]
