@@ -33,7 +33,7 @@ pub struct Cloud {
     /// Its API server.
     pub cluster: Cluster,
     /// Where its pods are.
-    pub node: Node,
+    pub node: Arc<Node>,
     /// Where its services are.
     namespace: String,
     operators: BTreeMap<String, Operator>,
@@ -94,10 +94,21 @@ impl Cloud {
         }
         Ok(Self {
             cluster: cluster.clone(),
-            node,
+            node: Arc::new(node),
             namespace: namespace.to_owned(),
             operators: BTreeMap::new(),
         })
+    }
+
+    /// Another cloud on the same node, whose services are in another namespace. It has no operators: those of this one serve both.
+    #[must_use]
+    pub fn beside(&self, namespace: &str) -> Self {
+        Self {
+            cluster: self.cluster.clone(),
+            node: Arc::clone(&self.node),
+            namespace: namespace.to_owned(),
+            operators: BTreeMap::new(),
+        }
     }
 
     /// A folder of the machine's, for the one who asks for a volume of that size in a cloud; for this user.
@@ -245,6 +256,7 @@ impl Cloud {
         let pods = self.cluster.list(POD, &format!("job-name={job}")).await?;
         let last = pods
             .iter()
+            .filter(|pod| pod.metadata.namespace.as_deref() == Some(self.namespace()))
             .filter(|pod| pod.data["status"]["phase"] == phase)
             .max_by_key(|pod| &pod.metadata.creation_timestamp)
             .and_then(|pod| pod.metadata.name.as_deref())

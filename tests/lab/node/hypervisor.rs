@@ -91,6 +91,14 @@ impl Hypervisor {
         self.host.encapsulation()
     }
 
+    /// Kills its kubelet, and starts it again. What runs on it goes on.
+    ///
+    /// # Errors
+    /// When the kubelet doesn't run, or can't be killed or started.
+    pub fn restart_kubelet(&self) -> Result<()> {
+        self.machine.restart(&self.host.process("kubelet"))
+    }
+
     /// Runs a program of this machine in its namespaces, and returns what it prints.
     ///
     /// # Errors

@@ -1,0 +1,145 @@
+//! What clouds have of the hosts of one pool, asked again and again, and that none is in two of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+/// How long nobody may have asked what a cloud has, in milliseconds. Within this time no host leaves a cloud, is in another one, and
+/// comes back.
+const GAP: i64 = 60_000;
+
+/// What a cloud has, by answers that came between two moments.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Sight {
+    /// When the first question was asked, in milliseconds since 1970.
+    pub since: i64,
+    /// When the last answer had come.
+    pub until: i64,
+    /// The resource providers of its Placement.
+    pub providers: BTreeSet<String>,
+    /// The hypervisors of its Nova.
+    pub hypervisors: BTreeSet<String>,
+    /// The hosts on which its Nova starts servers.
+    pub ready: BTreeSet<String>,
+    /// Where its active servers are, by ID.
+    pub servers: BTreeMap<String, String>,
+}
+
+impl Sight {
+    /// Fine if no host was in both clouds, whose sights are in order of time. A host was in a cloud at a moment if the cloud had it both
+    /// before and after that, so that questions at slightly different times find no host in two clouds that was handed over between
+    /// them.
+    ///
+    /// # Errors
+    /// The first host that was in both, with what was seen.
+    pub fn are_apart(one: &[Self], other: &[Self]) -> Result<()> {
+        are_apart_in(one, other)?;
+        are_apart_in(other, one)
+    }
+
+    /// Fine if a cloud was asked all the time. Returns the longest pause, in milliseconds.
+    ///
+    /// # Errors
+    /// When nobody has asked for too long.
+    pub fn are_complete(sights: &[Self]) -> Result<i64> {
+        let pauses = sights.windows(2).map(|two| two[1].since - two[0].until);
+        let longest = pauses.max().context("nobody has watched")?;
+        ensure!(longest < GAP, "for {longest} ms nobody has watched");
+        Ok(longest)
+    }
+
+    /// The hosts that it knows.
+    fn hosts(&self) -> BTreeSet<&String> {
+        self.providers.union(&self.hypervisors).collect()
+    }
+}
+
+/// Fine if no sight of the other cloud has a host that this one had before and after it.
+fn are_apart_in(one: &[Sight], other: &[Sight]) -> Result<()> {
+    for sight in other {
+        let before = one.partition_point(|it| it.until <= sight.since);
+        let after = one.partition_point(|it| it.since < sight.until);
+        let before = before.checked_sub(1).and_then(|last| one.get(last));
+        let Some((before, after)) = before.zip(one.get(after)) else {
+            continue;
+        };
+        if after.since - before.until >= GAP {
+            continue;
+        }
+        let (hosts, before_hosts, after_hosts) = (sight.hosts(), before.hosts(), after.hosts());
+        let mut both = hosts
+            .into_iter()
+            .filter(|host| before_hosts.contains(host) && after_hosts.contains(host));
+        if let Some(host) = both.next() {
+            bail!(
+                "{host} is in two clouds: one has {sight:?}, the other had {before:?} and has {after:?}"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sights of one cloud, a second each: when, and which providers and hypervisors it has then.
+    fn sights(seen: &[(i64, &[&str], &[&str])]) -> Vec<Sight> {
+        let set = |names: &[&str]| names.iter().copied().map(str::to_owned).collect();
+        let sights = seen.iter().map(|(second, providers, hypervisors)| Sight {
+            since: second * 1000,
+            until: second * 1000 + 900,
+            providers: set(providers),
+            hypervisors: set(hypervisors),
+            ..Sight::default()
+        });
+        sights.collect()
+    }
+
+    #[test]
+    fn sights_of_a_host_that_is_handed_over_and_back_are_apart() {
+        let first = sights(&[
+            (0, &["a"], &["a"]),
+            (1, &["a"], &[]),
+            (2, &[], &[]),
+            (80, &[], &[]),
+            (81, &["a"], &["a"]),
+        ]);
+        let second = sights(&[
+            (0, &["b"], &["b"]),
+            (2, &["b"], &["b"]),
+            (3, &["a", "b"], &["b"]),
+            (79, &["a", "b"], &["a", "b"]),
+            (80, &["b"], &["b"]),
+        ]);
+        Sight::are_apart(&first, &second).unwrap();
+    }
+
+    #[test]
+    fn sights_with_a_host_of_two_clouds_are_refused() {
+        for (providers, hypervisors) in [(&["a"][..], &[][..]), (&[][..], &["a"][..])] {
+            let first = sights(&[(0, &["a"], &[]), (1, &["a"], &[]), (2, &["a"], &[])]);
+            let second = sights(&[(0, &[], &[]), (1, providers, hypervisors), (2, &[], &[])]);
+            let error = Sight::are_apart(&first, &second).unwrap_err();
+            assert!(error.to_string().contains("is in two clouds"), "{error}");
+            Sight::are_apart(&second, &first).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn sights_that_begin_later_in_one_cloud_are_refused_by_the_other_cloud() {
+        let first = sights(&[(0, &["a"], &[]), (9, &["a"], &[])]);
+        let second = sights(&[(3, &["a"], &[])]);
+        Sight::are_apart(&second, &first).unwrap_err();
+    }
+
+    #[test]
+    fn sights_with_a_long_pause_are_incomplete() {
+        let complete = sights(&[(0, &[], &[]), (1, &[], &[]), (31, &[], &[])]);
+        assert_eq!(Sight::are_complete(&complete).unwrap(), 29_100);
+        for incomplete in [sights(&[]), sights(&[(0, &[], &[]), (61, &[], &[])])] {
+            Sight::are_complete(&incomplete).unwrap_err();
+        }
+    }
+}
