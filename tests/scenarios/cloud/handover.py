@@ -133,4 +133,5 @@ def status(id):
 
 
 TASKS = (pair, running, members, watch, migrate, shelve)
-{task.__name__: task for task in TASKS}[sys.argv[1]]()
+if __name__ == "__main__":
+    {task.__name__: task for task in TASKS}[sys.argv[1]]()

@@ -12,14 +12,13 @@ use lab::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::issuer;
 use super::servers::CLOUDS;
 use super::tenant::{ADMINISTRATOR, Tenant};
+use super::{issuer, tasks};
 
 const DAEMON_SET: Kind = kind("apps/v1", "DaemonSet");
 const JOB: Kind = kind("batch/v1", "Job");
 const NODE: Kind = kind("v1", "Node");
-const POD: Kind = kind("v1", "Pod");
 const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
 
 /// The share that gives up a host.
@@ -76,7 +75,7 @@ pub async fn to_another_share(tenant: &Tenant<'_>, machine: &Machine) -> Result<
     let before = servers(tenant, "pair").await?;
     let hosts: BTreeSet<&str> = before.values().map(|server| server.host.as_str()).collect();
     ensure!(hosts.len() == 2, "not each host has a server: {before:?}");
-    let protocol = tenant.does_as(tenant.clouds, "display").await?;
+    let protocol = tenant.does_as(CLOUDS, "display").await?;
     ensure!(protocol.trim() == "RFB 003.008", "{protocol}");
     tenant.starts("handover", ADMINISTRATOR, "watch").await?;
 
@@ -253,17 +252,7 @@ async fn servers(tenant: &Tenant<'_>, task: &str) -> Result<BTreeMap<String, Ser
 
 /// What was seen of the first cloud until now.
 async fn samples(tenant: &Tenant<'_>) -> Result<Vec<Sample>> {
-    let cloud = tenant.cloud;
-    let pods = cloud.cluster.list(POD, "job-name=watch").await?;
-    let pod = pods.first().and_then(|pod| pod.metadata.name.as_deref());
-    let pod = format!("{}/{}", cloud.namespace(), pod.context("nobody watches")?);
-    let printed = cloud.node.logs(&pod).await?;
-    // The last line may not be complete yet.
-    let lines = printed.split_inclusive('\n');
-    let lines = lines.filter(|line| line.starts_with('{') && line.ends_with('\n'));
-    let samples =
-        lines.map(|line| serde_json::from_str(line).with_context(|| format!("{pod}: {line}")));
-    samples.collect()
+    tasks::printed(tenant.cloud, "watch").await
 }
 
 /// Fine if the first cloud didn't have the host any more when the other share leased it.

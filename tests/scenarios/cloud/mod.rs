@@ -11,12 +11,18 @@ mod messaging;
 mod network;
 mod path;
 mod servers;
+mod tasks;
 mod tenant;
 mod upgrade;
 mod verify;
 mod volumes;
 
-use lab::{Cloud, Identity, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
+use std::sync::Arc;
+
+use lab::claims::OPERATORS_OF_CONTROL_PLANES;
+use lab::{
+    Cloud, Identity, Image, Kind, Machine, Operator, Result, ensure, eventually, is, kind, minutes,
+};
 use serde_json::json;
 
 use lab::scenario;
@@ -163,6 +169,20 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         changes::administrator(&cloud).await?;
         cloud.roles_suffice()
     })
+}
+
+/// Starts the operators that make control planes with hypervisors, others' and ours.
+async fn operators(machine: &Arc<Machine>, cloud: &mut Cloud) -> Result<()> {
+    cloud.cluster.install_control_plane_kinds().await?;
+    Operator::mariadb(machine, &cloud.cluster).await?;
+    Operator::rabbitmq(machine, &cloud.cluster).await?;
+    Operator::rabbitmq_topology(machine, &cloud.cluster).await?;
+    Operator::k_orc(machine, &cloud.cluster).await?;
+    Operator::cert_manager(machine, &cloud.cluster).await?;
+    for operator in OPERATORS_OF_CONTROL_PLANES {
+        cloud.install(machine, operator).await?;
+    }
+    cloud.install(machine, "hypervisor-pool").await
 }
 
 /// Lets cert-manager sign with a certificate in a namespace.

@@ -2,13 +2,12 @@
 
 use std::time::Instant;
 
-use lab::claims::OPERATORS_OF_CONTROL_PLANES;
-use lab::{Cloud, Fabric, Image, Kind, Operator, Result, eventually, is, kind, minutes};
+use lab::{Cloud, Fabric, Image, Kind, Result, eventually, is, kind, minutes};
 
 use super::tenant::{Disks, Place, Tenant};
 use super::{
     CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, changes, handover,
-    issuer, network, path, verify, volumes,
+    issuer, network, operators, path, verify, volumes,
 };
 
 const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
@@ -67,16 +66,7 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
             cloud.node.add_hypervisor(&cloud.cluster, &fabric, 2)
         )?;
         cloud.node.enforce_policies()?;
-        cloud.cluster.install_control_plane_kinds().await?;
-        let _mariadb = Operator::mariadb(&machine, &cloud.cluster).await?;
-        let _rabbitmq = Operator::rabbitmq(&machine, &cloud.cluster).await?;
-        let _topology = Operator::rabbitmq_topology(&machine, &cloud.cluster).await?;
-        let _k_orc = Operator::k_orc(&machine, &cloud.cluster).await?;
-        let _cert_manager = Operator::cert_manager(&machine, &cloud.cluster).await?;
-        for operator in OPERATORS_OF_CONTROL_PLANES {
-            cloud.install(&machine, operator).await?;
-        }
-        cloud.install(&machine, "hypervisor-pool").await?;
+        operators(&machine, &mut cloud).await?;
         if matches!(usage, Use::Tests) {
             cloud.install(&machine, "tempest").await?;
         }

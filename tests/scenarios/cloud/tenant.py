@@ -108,6 +108,12 @@ def image(file, disk_format, container_format, **properties):
     return id
 
 
+def upload():
+    """Stores what guests run."""
+    kernel, ramdisk = image("kernel", "aki", "aki"), image("ramdisk", "ari", "ari")
+    return image("disk", "raw", "bare", kernel_id=kernel, ramdisk_id=ramdisk)
+
+
 def named(client, path, kind, name):
     return client.get(f"{path}?name={name}").json()[kind][0]
 
@@ -131,9 +137,7 @@ def host(server):
 
 def boot():
     """Boots a server on each host. Both are in the default security group, whose members reach each other."""
-    kernel, ramdisk = image("kernel", "aki", "aki"), image("ramdisk", "ari", "ari")
-    disk = image("disk", "raw", "bare", kernel_id=kernel, ramdisk_id=ramdisk)
-    network = inside()
+    disk, network = upload(), inside()
     ports = [create(NEUTRON, "/v2.0/ports", "port", name=host, network_id=network) for host in HOSTS]
     addresses = [port["fixed_ips"][0]["ip_address"] for port in ports]
     started, servers = time.monotonic(), []

@@ -7,10 +7,9 @@ use lab::{
     kind, minutes,
 };
 
-use super::SERVICE_USER;
 use super::laptop::Laptop;
+use super::{SERVICE_USER, tasks};
 
-const JOB: Kind = kind("batch/v1", "Job");
 const POD: Kind = kind("v1", "Pod");
 
 /// The Secret with the clouds.yaml of K-ORC, an administrator, for what no tenant sees.
@@ -184,21 +183,12 @@ impl Tenant<'_> {
 
     /// Starts a task of a script with a clouds.yaml.
     pub async fn starts(&self, script: &str, clouds: &str, task: &str) -> Result<()> {
-        let manifest = include_str!("tenant.yaml")
-            .replace("SCRIPT", script)
-            .replace("TASK", task)
-            .replace("CLOUDS", clouds)
-            .replace("PLACE", self.cloud.namespace());
-        self.cloud.cluster.apply(&manifest).await.map(drop)
+        tasks::starts(self.cloud, script, clouds, task).await
     }
 
     /// Waits for the end of a task, and returns what it printed. It can be run again.
     pub async fn ended(&self, task: &str) -> Result<String> {
-        let cloud = self.cloud;
-        let said = cloud.says(task).await?;
-        let job = format!("{}/{task}", cloud.namespace());
-        cloud.cluster.delete(JOB, &job).await?;
-        Ok(said)
+        tasks::ended(self.cloud, task).await
     }
 
     /// Agents are replaced on the host of a server, which answers pings meanwhile.
@@ -362,18 +352,29 @@ impl Tenant<'_> {
 
     /// The name of an agent's pod.
     async fn pod(&self, hypervisor: &Hypervisor, agent: &str) -> Result<String> {
-        let pods = hypervisor
-            .cluster()
-            .list(POD, &format!("app.kubernetes.io/component={agent}"))
-            .await?;
-        let mut pods = pods.into_iter().filter(|pod| {
-            let is_deleted = pod.metadata.deletion_timestamp.is_some();
-            pod.data["spec"]["nodeName"] == hypervisor.name() && !is_deleted
-        });
-        let name = pods.next().and_then(|pod| pod.metadata.name);
-        let name = name.with_context(|| format!("{} has no pod of {agent}", hypervisor.name()))?;
-        Ok(format!("agents-{}/{name}", self.control_plane))
+        agent_pod(hypervisor, self.control_plane, agent).await
     }
+}
+
+/// The name of a pod of an agent of a control plane on a host.
+pub async fn agent_pod(
+    hypervisor: &Hypervisor,
+    control_plane: &str,
+    agent: &str,
+) -> Result<String> {
+    let namespace = format!("agents-{control_plane}");
+    let pods = hypervisor
+        .cluster()
+        .list(POD, &format!("app.kubernetes.io/component={agent}"))
+        .await?;
+    let mut pods = pods.into_iter().filter(|pod| {
+        let is_deleted = pod.metadata.deletion_timestamp.is_some();
+        let is_theirs = pod.metadata.namespace.as_deref() == Some(namespace.as_str());
+        is_theirs && !is_deleted && pod.data["spec"]["nodeName"] == hypervisor.name()
+    });
+    let name = pods.next().and_then(|pod| pod.metadata.name);
+    let name = name.with_context(|| format!("{} has no pod of {agent}", hypervisor.name()))?;
+    Ok(format!("{namespace}/{name}"))
 }
 
 /// How many pings were sent, and the numbers of those that weren't answered, by ping's output. Those of the last two seconds may be on

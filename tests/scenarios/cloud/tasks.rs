@@ -1,0 +1,43 @@
+//! Tasks of a tenant or of an administrator: Jobs that run a script with a clouds.yaml.
+
+use lab::{Cloud, Context, Kind, Result, kind};
+use serde::de::DeserializeOwned;
+
+const JOB: Kind = kind("batch/v1", "Job");
+const POD: Kind = kind("v1", "Pod");
+
+/// Starts a task of a script with the clouds.yaml of a Secret.
+pub async fn starts(cloud: &Cloud, script: &str, clouds: &str, task: &str) -> Result<()> {
+    let manifest = include_str!("tenant.yaml")
+        .replace("SCRIPT", script)
+        .replace("TASK", task)
+        .replace("CLOUDS", clouds)
+        .replace("PLACE", cloud.namespace());
+    cloud.cluster.apply(&manifest).await.map(drop)
+}
+
+/// Waits for the end of a task, and returns what it printed. It can be run again.
+pub async fn ended(cloud: &Cloud, task: &str) -> Result<String> {
+    let said = cloud.says(task).await?;
+    let job = format!("{}/{task}", cloud.namespace());
+    cloud.cluster.delete(JOB, &job).await?;
+    Ok(said)
+}
+
+/// What a task that still runs has printed until now, a JSON object on each line.
+pub async fn printed<T: DeserializeOwned>(cloud: &Cloud, task: &str) -> Result<Vec<T>> {
+    let pods = cloud.cluster.list(POD, &format!("job-name={task}")).await?;
+    let mut pods = pods
+        .iter()
+        .filter(|pod| pod.metadata.namespace.as_deref() == Some(cloud.namespace()));
+    let pod = pods.next().and_then(|pod| pod.metadata.name.as_deref());
+    let pod = pod.with_context(|| format!("{task} has no pod"))?;
+    let pod = format!("{}/{pod}", cloud.namespace());
+    let printed = cloud.node.logs(&pod).await?;
+    // The last line may not be complete yet.
+    let lines = printed.split_inclusive('\n');
+    let lines = lines.filter(|line| line.starts_with('{') && line.ends_with('\n'));
+    let objects =
+        lines.map(|line| serde_json::from_str(line).with_context(|| format!("{pod}: {line}")));
+    objects.collect()
+}
