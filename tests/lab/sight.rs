@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 /// How long nobody may have asked what a cloud has, in milliseconds. Within this time no host leaves a cloud, is in another one, and
 /// comes back.
-const GAP: i64 = 60_000;
+const GAP: i64 = 90_000;
 
 /// What a cloud has, by answers that came between two moments.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -138,7 +138,7 @@ mod tests {
     fn sights_with_a_long_pause_are_incomplete() {
         let complete = sights(&[(0, &[], &[]), (1, &[], &[]), (31, &[], &[])]);
         assert_eq!(Sight::are_complete(&complete).unwrap(), 29_100);
-        for incomplete in [sights(&[]), sights(&[(0, &[], &[]), (61, &[], &[])])] {
+        for incomplete in [sights(&[]), sights(&[(0, &[], &[]), (91, &[], &[])])] {
             Sight::are_complete(&incomplete).unwrap_err();
         }
     }

@@ -11,6 +11,8 @@ mod messaging;
 mod network;
 mod path;
 mod servers;
+mod shared;
+mod side;
 mod tasks;
 mod tenant;
 mod upgrade;
@@ -88,6 +90,17 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Tool(Tool::ExternalSecrets),
         Need::Tool(Tool::KubeRouter),
         Need::Tool(Tool::Traefik),
+    ]]),
+    scenario!(Cloud alone, 720 s, shared::two_clouds_never_have_the_same_host, [NODE, OPERATORS, &[
+        Need::Tool(Tool::CertManager),
+        Need::Service("keystone", "2025.2"),
+        Need::Service("glance", "2025.2"),
+        Need::Service("placement", "2025.2"),
+        Need::Service("neutron", "2025.2"),
+        Need::Service("nova", "2025.2"),
+        Need::Ovn,
+        Need::Libvirt,
+        Need::Guest,
     ]]),
     scenario!(Long, 480 s, backup::a_lost_database_is_restored, [NODE, OPERATORS, &[
         Need::MariadbOperatorImage,

@@ -2,7 +2,7 @@
 //! server are killed. Nodes, agents and both Novas are simulated.
 
 mod evictions;
-mod leases;
+pub mod leases;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
