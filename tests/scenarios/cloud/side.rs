@@ -44,7 +44,7 @@ impl Side {
             .replace("NAME", name)
             .replace("PLACE", cloud.namespace())
             .replace("HOSTS", &hosts.to_string())
-            .replace("VERSION", MEMCACHED);
+            .replace("VERSION", MEMCACHED.tag);
         cloud.cluster.apply(&manifest).await?;
         issuer(cloud, machine.authority().identity(), cloud.namespace()).await?;
         for (map, file, script) in [
