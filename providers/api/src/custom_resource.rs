@@ -21,6 +21,7 @@ use crate::{
     rule::Rule,
     schema,
     secret_aggregate::SecretAggregateSpec,
+    shoot_kubeconfig::ShootKubeconfigSpec,
     tempest::TempestSpec,
 };
 
@@ -83,7 +84,7 @@ struct Registered {
     definition: fn() -> Value,
 }
 
-const KINDS: [Registered; 15] = [
+const KINDS: [Registered; 16] = [
     registered::<ControlPlaneSpec>(),
     registered::<SecretAggregateSpec>(),
     registered::<CredentialRotationSpec>(),
@@ -99,6 +100,7 @@ const KINDS: [Registered; 15] = [
     registered::<OvnChassisSpec>(),
     registered::<HypervisorPoolSpec>(),
     registered::<HypervisorShareSpec>(),
+    registered::<ShootKubeconfigSpec>(),
 ];
 
 const fn registered<K: CustomResource>() -> Registered {

@@ -34,6 +34,7 @@ pub mod reason;
 pub mod rule;
 pub mod schema;
 pub mod secret_aggregate;
+pub mod shoot_kubeconfig;
 pub mod storage_cluster;
 pub mod tempest;
 pub mod unsupported;

@@ -240,6 +240,11 @@ reasons! {
         /// gateways.
         UplinkMissing,
     }
+    "A ShootKubeconfig" {
+        /// More than half of the kubeconfig's life has passed, and it can't be renewed: the message says until when it is valid, and why.
+        /// See [operations](operations.md#renew-kubeconfigs).
+        RenewalOverdue,
+    }
     "Nothing to do" {
         /// The resource or its part is ready.
         Ready,

@@ -17,7 +17,7 @@ pub(crate) const QUALIFIED_NAME: &str =
     r"^([a-z0-9]([-.a-z0-9]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
 
 /// What Kubernetes lets a key of a Secret or a ConfigMap be called.
-const KEY: &str = r"^[-._a-zA-Z0-9]+$";
+pub(crate) const KEY: &str = r"^[-._a-zA-Z0-9]+$";
 
 /// A reference by name, in the same namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -8,14 +8,15 @@ use c5c3_api::{
     definitions, glance::GlanceSpec, hypervisor::HypervisorPoolSpec,
     hypervisor::HypervisorShareSpec, keystone::KeystoneSpec, neutron::NeutronSpec, nova::NovaSpec,
     ovn_chassis::OvnChassisSpec, ovn_cluster::OvnClusterSpec, placement::PlacementSpec,
-    secret_aggregate::SecretAggregateSpec, tempest::TempestSpec,
+    secret_aggregate::SecretAggregateSpec, shoot_kubeconfig::ShootKubeconfigSpec,
+    tempest::TempestSpec,
 };
 use serde_json::{Value, json};
 
 use crate::contract::assert_same_defaults;
 
 /// The kinds of the contract, by group.
-const KINDS: [(&str, &str); 15] = [
+const KINDS: [(&str, &str); 16] = [
     ("c5c3.io", "ControlPlane"),
     ("c5c3.io", "SecretAggregate"),
     ("c5c3.io", "CredentialRotation"),
@@ -31,6 +32,7 @@ const KINDS: [(&str, &str); 15] = [
     ("ovn.c5c3.io", "OVNChassis"),
     ("hypervisor.c5c3.io", "HypervisorPool"),
     ("hypervisor.c5c3.io", "HypervisorShare"),
+    ("gardener.c5c3.io", "ShootKubeconfig"),
 ];
 
 pub fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
@@ -203,6 +205,9 @@ fn defaults_are_those_of_the_schema() {
     assert_same_defaults::<OvnChassisSpec>(json!({ "hostname": "a" }));
     assert_same_defaults::<HypervisorPoolSpec>(json!({ "mode": "Shared" }));
     assert_same_defaults::<HypervisorShareSpec>(json!({ "controlPlane": "a", "weight": 1 }));
+    assert_same_defaults::<ShootKubeconfigSpec>(json!({
+        "garden": { "name": "a" }, "shoot": { "namespace": "a", "name": "b" }, "target": { "name": "b" },
+    }));
 }
 
 #[test]
@@ -247,6 +252,7 @@ fn little_is_required() {
             ["hostname"],
             ["mode"],
             ["controlPlane", "weight"],
+            ["garden", "shoot", "target"],
         ])
     );
 }
@@ -334,6 +340,9 @@ const DEFAULTS: &[(&str, &str, &str)] = &[
     ("HypervisorPool", "reserve", "0"),
     ("HypervisorPool", "systemReserved.memoryMB", "4096"),
     ("HypervisorShare", "minHosts", "0"),
+    ("ShootKubeconfig", "role", "\"Admin\""),
+    ("ShootKubeconfig", "expirationSeconds", "86400"),
+    ("ShootKubeconfig", "target.key", "\"kubeconfig\""),
 ];
 
 #[test]

@@ -16,6 +16,7 @@ use c5c3_api::{
     ovn_cluster::OvnClusterSpec,
     placement::PlacementSpec,
     secret_aggregate::SecretAggregateSpec,
+    shoot_kubeconfig::ShootKubeconfigSpec,
     tempest::TempestSpec,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -43,6 +44,7 @@ pub fn round_trip(resource: &Value) -> Result<(), serde_json::Error> {
         OvnChassisSpec::KIND => custom::<OvnChassisSpec>(resource),
         HypervisorPoolSpec::KIND => custom::<HypervisorPoolSpec>(resource),
         HypervisorShareSpec::KIND => custom::<HypervisorShareSpec>(resource),
+        ShootKubeconfigSpec::KIND => custom::<ShootKubeconfigSpec>(resource),
         other => panic!("no kind {other}"),
     }
 }
