@@ -40,7 +40,32 @@ impl ClusterConfig {
     pub async fn read(file: Option<&Path>, context: Option<&str>) -> Result<Self, ConfigError> {
         let files = file.map_or_else(listed, |file| vec![file.to_owned()]);
         let kubeconfig = merged(&files)?;
-        let origin = origin(&files);
+        Self::of(kubeconfig, origin(&files), context).await
+    }
+
+    /// Reads a kubeconfig that isn't a file of whoever runs the program, but for instance in a Secret: it must have everything itself, and
+    /// neither names files nor commands. `origin` is what messages call it.
+    ///
+    /// # Errors
+    /// The kubeconfig isn't valid, or names a file or a command.
+    pub async fn parse(text: &str, origin: &str) -> Result<Self, ConfigError> {
+        let invalid = |problem| ConfigError {
+            origin: origin.to_owned(),
+            problem,
+        };
+        let kubeconfig =
+            Kubeconfig::from_yaml(text).map_err(|error| invalid(problem(&error, None)))?;
+        if let Some(problem) = outside(&kubeconfig) {
+            return Err(invalid(problem));
+        }
+        Self::of(kubeconfig, origin.to_owned(), None).await
+    }
+
+    async fn of(
+        kubeconfig: Kubeconfig,
+        origin: String,
+        context: Option<&str>,
+    ) -> Result<Self, ConfigError> {
         let options = KubeConfigOptions {
             context: context.map(str::to_owned),
             ..KubeConfigOptions::default()
@@ -222,6 +247,38 @@ fn not_loaded(field: &str, error: &LoadDataError) -> String {
         }
         LoadDataError::NoBase64DataOrFile => format!("{field} is missing; set {field}-data"),
     }
+}
+
+/// Says which field of a kubeconfig names a file or a command.
+fn outside(kubeconfig: &Kubeconfig) -> Option<String> {
+    let users = kubeconfig
+        .auth_infos
+        .iter()
+        .filter_map(|user| user.auth_info.as_ref())
+        .flat_map(|user| {
+            [
+                ("exec", user.exec.is_some()),
+                ("auth-provider", user.auth_provider.is_some()),
+                ("tokenFile", user.token_file.is_some()),
+                ("client-certificate", user.client_certificate.is_some()),
+                ("client-key", user.client_key.is_some()),
+            ]
+        });
+    let clusters = kubeconfig
+        .clusters
+        .iter()
+        .filter_map(|cluster| cluster.cluster.as_ref())
+        .map(|cluster| {
+            (
+                "certificate-authority",
+                cluster.certificate_authority.is_some(),
+            )
+        });
+    let (field, _) = users.chain(clusters).find(|(_, is_set)| *is_set)?;
+    Some(format!(
+        "it must not have {field}, since a file or a command of the operator is not what it means: use token, client-certificate-data, \
+         client-key-data and certificate-authority-data"
+    ))
 }
 
 /// Says what kube accepts in a configuration, and then panics on or prints.

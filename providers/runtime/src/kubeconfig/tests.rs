@@ -282,3 +282,65 @@ proptest! {
         }
     }
 }
+
+/// Parses a text that isn't a file and builds a client. Returns why that fails.
+fn parsed(text: &str) -> Option<String> {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let client = async { ClusterConfig::parse(text, "the kubeconfig").await?.client() };
+    let refused: Result<_, ConfigError> = runtime.block_on(client);
+    refused.err().map(|error| error.to_string())
+}
+
+#[test]
+fn text_that_has_everything_itself_is_a_kubeconfig() {
+    assert_eq!(parsed(KUBECONFIG), None);
+    let invalid = parsed("ZZZZZZZZZZZZZZZZ: [").unwrap();
+    assert!(
+        invalid.starts_with("the kubeconfig can't be used: "),
+        "{invalid}"
+    );
+    assert!(!invalid.contains(PART), "{invalid}");
+}
+
+#[test]
+fn text_that_names_files_or_commands_is_refused() {
+    for (from, to, field) in [
+        (
+            "    token: ZZZZZZZZZZZZZZZZ",
+            "    exec: {apiVersion: client.authentication.k8s.io/v1, command: ZZZZZZZZZZZZZZZZ}",
+            "exec",
+        ),
+        (
+            "    token: ZZZZZZZZZZZZZZZZ",
+            "    auth-provider: {name: oidc, config: {cmd-path: ZZZZZZZZZZZZZZZZ}}",
+            "auth-provider",
+        ),
+        (
+            "    token: ZZZZZZZZZZZZZZZZ",
+            "    tokenFile: /ZZZZZZZZZZZZZZZZ",
+            "tokenFile",
+        ),
+        (
+            "    username: b",
+            "    client-certificate: /ZZZZZZZZZZZZZZZZ",
+            "client-certificate",
+        ),
+        (
+            "    username: b",
+            "    client-key: /ZZZZZZZZZZZZZZZZ",
+            "client-key",
+        ),
+        (
+            "certificate-authority-data: Cg==",
+            "certificate-authority: /ZZZZZZZZZZZZZZZZ",
+            "certificate-authority",
+        ),
+    ] {
+        let changed = KUBECONFIG.replace(from, to);
+        assert_ne!(changed, KUBECONFIG, "{field}");
+        let message = parsed(&changed).unwrap();
+        let expected = format!("the kubeconfig can't be used: it must not have {field}, since");
+        assert!(message.starts_with(&expected), "{message}");
+        assert!(!message.contains(PART), "{message}");
+    }
+}
