@@ -31,6 +31,7 @@ pub fn chosen(names: &[String]) -> Result<Vec<Box<dyn Operator>>> {
 /// The drivers of the external systems that operators use.
 pub fn drivers() -> Vec<Box<dyn Driver>> {
     vec![
+        Box::new(provider_gardener_driver::Gardener),
         Box::new(provider_openstack_driver::Keystone::default()),
         Box::new(provider_openstack_driver::Neutron::default()),
         Box::new(provider_openstack_driver::Nova::default()),

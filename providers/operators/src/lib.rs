@@ -5,6 +5,7 @@ use provider_composer::Operator;
 use provider_glance::Glance;
 use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
 use provider_keystone::Keystone;
+use provider_kubeconfig::ShootKubeconfig;
 use provider_neutron::Neutron;
 use provider_nova::Nova;
 use provider_ovn::{OvnChassis, OvnCluster};
@@ -16,6 +17,7 @@ pub fn operators() -> Vec<Box<dyn Operator>> {
     let mut all = control_plane_operators();
     all.push(Box::new(HypervisorPool));
     all.push(Box::new(HypervisorShare));
+    all.push(Box::new(ShootKubeconfig));
     all
 }
 

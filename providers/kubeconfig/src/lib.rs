@@ -1,0 +1,203 @@
+//! The kubeconfig-operator's composer: kubeconfigs of Gardener's clusters, each in a Secret, and renewed before half of its life has
+//! passed.
+//!
+//! While Gardener issues none, the Secret stays as it is.
+
+pub mod garden;
+mod life;
+mod target;
+
+use c5c3_api::shoot_kubeconfig::{ShootKubeconfigSpec, ShootKubeconfigStatus};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{
+    Composer, DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Resource, Subject,
+    Use, second,
+};
+
+use crate::garden::{Access, Answer, Query, VALID};
+use crate::life::{Life, later};
+use crate::target::Held;
+
+/// How long a kubeconfig isn't looked at. Timers don't follow a clock that is set, nor count the time of a suspended machine.
+const LOOK: SignedDuration = SignedDuration::from_hours(1);
+
+/// Composes ShootKubeconfigs.
+pub struct ShootKubeconfig;
+
+impl Composer for ShootKubeconfig {
+    type Spec = ShootKubeconfigSpec;
+    type Status = ShootKubeconfigStatus;
+    const OPERATOR: &'static str = "kubeconfig-operator";
+
+    fn uses(&self) -> Vec<Use> {
+        // The garbage collector deletes the Secret, so that the operator needs no right to.
+        vec![Use::keeps(Secret::KIND)]
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<ShootKubeconfigSpec>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Result<ShootKubeconfigStatus, Failure> {
+        let now = observed.now();
+        let held = Held::observe(subject, observed)?;
+        desired.keep(target::key(subject));
+        let current = held
+            .as_ref()
+            .filter(|held| held.is_wanted && !held.life.is_due(now));
+        let life = match current {
+            Some(held) => held.life,
+            None => match issue(subject, observed) {
+                Ok((kubeconfig, life)) => {
+                    let secret = target::secret(&subject.spec, kubeconfig, life);
+                    desired.apply(subject.namespace(), &subject.spec.target.name, &secret);
+                    life
+                }
+                Err(progress) => {
+                    let life = held.as_ref().map(|held| held.life);
+                    return unissued(subject, &progress, life, now, desired);
+                }
+            },
+        };
+        let next = life.renewal().min(later(now, LOOK));
+        desired.requeue_at(next.max(again(now)));
+        desired.conditions.set("Ready", &Progress::Ready);
+        Ok(ShootKubeconfigStatus {
+            expires: Some(second(life.expires)),
+            next_renewal: Some(second(life.renewal())),
+            ..ShootKubeconfigStatus::default()
+        })
+    }
+}
+
+/// When an answer of Gardener's no longer counts.
+fn again(now: Timestamp) -> Timestamp {
+    later(now, SignedDuration::from_secs(VALID.into()))
+}
+
+/// Requests a kubeconfig. Returns it with its life, or why there is none.
+fn issue(
+    subject: &Subject<ShootKubeconfigSpec>,
+    observed: &ObservedState<'_>,
+) -> Result<(String, Life), Progress> {
+    let spec = &subject.spec;
+    let (namespace, shoot) = (&spec.shoot.namespace, &spec.shoot.name);
+    let query = Query {
+        access: access(subject, observed)?,
+        namespace: namespace.clone(),
+        shoot: shoot.clone(),
+        role: spec.role,
+        seconds: spec.expiration_seconds,
+    };
+    match query.ask(observed) {
+        Ok(Answer::Issued(issued)) => {
+            let moment = |text: &str| text.parse::<Timestamp>().ok();
+            let moments = moment(&issued.issued).zip(moment(&issued.expires));
+            let (began, ends) = moments.ok_or_else(|| {
+                let message = "Gardener's API says no valid time at which the kubeconfig expires";
+                Progress::failing(Reason::SystemUnavailable, message)
+            })?;
+            let life = Life::of(began, ends, spec.expiration_seconds);
+            match life.is_over(observed.now()) {
+                false => Ok((issued.kubeconfig, life)),
+                true => Err(Progress::failed(
+                    Reason::SystemRefused,
+                    // Without the time, which would change the status again and again.
+                    format!(
+                        "the new kubeconfig of Shoot {shoot} expired at {}, before it was issued: correct the clock here or in Gardener",
+                        second(life.expires)
+                    ),
+                )),
+            }
+        }
+        Ok(Answer::Pending(why)) => Err(Progress::waiting(
+            Reason::WaitingFor("Shoot"),
+            format!("waits for Shoot {shoot} in {namespace}: {why}"),
+        )),
+        Ok(Answer::Refused(why)) => Err(Progress::failed(
+            Reason::SystemRefused,
+            format!("Gardener refuses a kubeconfig of Shoot {shoot} in {namespace}: {why}"),
+        )),
+        Err(why) => Err(Progress::failing(Reason::SystemUnavailable, why)),
+    }
+}
+
+/// How Gardener's API is reached, from the Secret that the spec names.
+fn access(
+    subject: &Subject<ShootKubeconfigSpec>,
+    observed: &ObservedState<'_>,
+) -> Result<Access, Progress> {
+    let garden = &subject.spec.garden;
+    let (name, key) = (&garden.name, &garden.key);
+    let invalid = |message: String| Progress::failed(Reason::InvalidSecret, message);
+    let secret = match observed.get::<Secret>(subject.namespace(), name) {
+        Lookup::Found(secret) => secret.body,
+        Lookup::Missing => {
+            return Err(Progress::waiting(
+                Reason::WaitingFor("Secret"),
+                format!(
+                    "waits for Secret {name}, which spec.garden names: create it with a kubeconfig of Gardener's API"
+                ),
+            ));
+        }
+        Lookup::Unknown(why) => return Err(Progress::failing(Reason::LookupFailed, why)),
+    };
+    let value = secret.data.and_then(|mut data| data.remove(key));
+    let value = value.filter(|value| !value.0.is_empty()).ok_or_else(|| {
+        invalid(format!(
+            "Secret {name} has no key {key}: add a kubeconfig of Gardener's API"
+        ))
+    })?;
+    let kubeconfig = String::from_utf8(value.0).map_err(|_| {
+        invalid(format!(
+            "{key} of Secret {name} is not valid UTF-8: write it again"
+        ))
+    })?;
+    Ok(Access { kubeconfig })
+}
+
+/// Reports that no kubeconfig is issued now. The one in the Secret stays.
+fn unissued(
+    subject: &Subject<ShootKubeconfigSpec>,
+    progress: &Progress,
+    held: Option<Life>,
+    now: Timestamp,
+    desired: &mut DesiredState,
+) -> Result<ShootKubeconfigStatus, Failure> {
+    let (reason, is_stalled) = match progress {
+        Progress::Failed {
+            reason, is_stalled, ..
+        } => (*reason, *is_stalled),
+        // It will come, and nothing is used until then.
+        _ if held.is_none() => {
+            desired.conditions.set("Ready", progress);
+            desired.requeue_at(again(now));
+            return Ok(ShootKubeconfigStatus::default());
+        }
+        Progress::Waiting { reason, .. } => (*reason, false),
+        Progress::Ready | Progress::Unknown { .. } => (Reason::LookupFailed, false),
+    };
+    let why = progress.message();
+    let Some(life) = held else {
+        return Err(match is_stalled {
+            true => Failure::new(reason, why),
+            false => Failure::transient(reason, why),
+        });
+    };
+    let expires = match life.is_over(now) {
+        true => "expired at",
+        false => "is valid until",
+    };
+    let message = format!(
+        "the kubeconfig in Secret {} {expires} {}, and can't be renewed: {why}",
+        subject.spec.target.name,
+        second(life.expires)
+    );
+    Err(match (life.is_overdue(now), is_stalled) {
+        (true, _) => Failure::new(Reason::RenewalOverdue, message),
+        (false, true) => Failure::new(reason, message),
+        (false, false) => Failure::transient(reason, message),
+    })
+}

@@ -1,0 +1,98 @@
+//! The Secret with the kubeconfig. What it was requested for, and when, is in its annotations: they are written with the kubeconfig, so
+//! that an operator that starts anew knows both.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::shoot_kubeconfig::ShootKubeconfigSpec;
+use jiff::Timestamp;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::reconcile::taken;
+use provider_composer::{
+    Failure, Key, Live, Lookup, ObservedState, Owner, Reason, Resource, Subject,
+};
+
+use crate::life::Life;
+
+/// Annotation with what the kubeconfig was requested for.
+const REQUEST: &str = "gardener.c5c3.io/request";
+/// Annotation with when it was requested, RFC 3339.
+const ISSUED: &str = "gardener.c5c3.io/issued";
+/// Annotation with when it expires, RFC 3339.
+const EXPIRES: &str = "gardener.c5c3.io/expires";
+
+/// A kubeconfig that the Secret has.
+pub(crate) struct Held {
+    pub(crate) life: Life,
+    /// Whether it is what is requested now.
+    pub(crate) is_wanted: bool,
+}
+
+impl Held {
+    /// Looks the kubeconfig up; none where the Secret is missing, or its kubeconfig or the times of it are.
+    ///
+    /// # Errors
+    /// The Secret has another owner, or can't be read.
+    pub(crate) fn observe(
+        subject: &Subject<ShootKubeconfigSpec>,
+        observed: &ObservedState<'_>,
+    ) -> Result<Option<Self>, Failure> {
+        let spec = &subject.spec;
+        let owner = Owner::of(Subject::<ShootKubeconfigSpec>::KIND, &subject.metadata);
+        match observed.get::<Secret>(subject.namespace(), &spec.target.name) {
+            Lookup::Missing => Ok(None),
+            Lookup::Unknown(why) => Err(Failure::transient(Reason::LookupFailed, why)),
+            Lookup::Found(secret) if Owner::from_labels(&secret.metadata.labels) == Some(owner) => {
+                Ok(Self::read(&secret, spec))
+            }
+            Lookup::Found(_) => Err(taken(&key(subject))),
+        }
+    }
+
+    fn read(secret: &Live<Secret>, spec: &ShootKubeconfigSpec) -> Option<Self> {
+        let data = secret.body.data.as_ref()?;
+        data.get(&spec.target.key)
+            .filter(|value| !value.0.is_empty())?;
+        let annotations = &secret.metadata.annotations;
+        let moment = |annotation: &str| annotations.get(annotation)?.parse::<Timestamp>().ok();
+        Some(Self {
+            life: Life {
+                issued: moment(ISSUED)?,
+                expires: moment(EXPIRES)?,
+            },
+            is_wanted: annotations.get(REQUEST) == Some(&request(spec)),
+        })
+    }
+}
+
+/// The Secret's key.
+pub(crate) fn key(subject: &Subject<ShootKubeconfigSpec>) -> Key {
+    Key::of::<Secret>(subject.namespace(), &subject.spec.target.name)
+}
+
+/// The Secret with a kubeconfig.
+pub(crate) fn secret(spec: &ShootKubeconfigSpec, kubeconfig: String, life: Life) -> Secret {
+    let annotations = [
+        (REQUEST, request(spec)),
+        (ISSUED, life.issued.to_string()),
+        (EXPIRES, life.expires.to_string()),
+    ];
+    let annotations = annotations.map(|(annotation, value)| (annotation.to_owned(), value));
+    Secret {
+        metadata: ObjectMeta {
+            annotations: Some(BTreeMap::from(annotations)),
+            ..ObjectMeta::default()
+        },
+        data: Some([(spec.target.key.clone(), ByteString(kubeconfig.into_bytes()))].into()),
+        type_: Some("Opaque".to_owned()),
+        ..Secret::default()
+    }
+}
+
+/// What is requested, for a person to read and for the operator to see that it has changed.
+fn request(spec: &ShootKubeconfigSpec) -> String {
+    let (shoot, seconds) = (&spec.shoot, spec.expiration_seconds);
+    let (namespace, name, role) = (&shoot.namespace, &shoot.name, spec.role);
+    format!("{role:?} of {namespace}/{name} for {seconds} s")
+}

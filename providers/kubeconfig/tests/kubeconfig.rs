@@ -1,0 +1,413 @@
+//! Kubeconfigs from the first request to their renewals, in a cluster in memory with a simulated Gardener.
+
+#![cfg(test)]
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use c5c3_api::shoot_kubeconfig::{ShootKubeconfigSpec, ShootRole};
+use jiff::SignedDuration;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Custom, Dependency, Key};
+use provider_composer_testing::{Cluster, System};
+use provider_kubeconfig::ShootKubeconfig;
+use provider_kubeconfig::garden::{Answer, Issued, Query, SYSTEM};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+const NAMESPACE: &str = "crossplane-system";
+const REFUSED: &str = "shoots.core.gardener.cloud \"hv-pool-a\" is forbidden";
+
+/// Gardener's API: what it answers, none while it can't be reached, and what was requested of it.
+#[derive(Clone, Default)]
+struct Garden(Rc<RefCell<(Option<Answer>, Vec<Query>)>>);
+
+impl System for Garden {
+    fn answer(&self, query: &str) -> Option<Value> {
+        let mut garden = self.0.borrow_mut();
+        garden.1.push(serde_json::from_str(query).unwrap());
+        garden
+            .0
+            .as_ref()
+            .map(|answer| serde_json::to_value(answer).unwrap())
+    }
+
+    fn call(&mut self, _: &str) -> Result<(), String> {
+        Err("nothing is called".to_owned())
+    }
+}
+
+/// A management cluster with a ShootKubeconfig.
+struct Stage {
+    cluster: Cluster,
+    garden: Garden,
+    key: Key,
+}
+
+fn secret(name: &str) -> Key {
+    Key::of::<Secret>(NAMESPACE, name)
+}
+
+fn target() -> Key {
+    secret("hv-pool-a-kubeconfig")
+}
+
+fn hours(hours: i64) -> SignedDuration {
+    SignedDuration::from_hours(hours)
+}
+
+impl Stage {
+    /// Without the kubeconfig of Gardener's API.
+    fn bare() -> Self {
+        let garden = Garden::default();
+        let mut cluster = Cluster::default();
+        cluster.join(SYSTEM, garden.clone());
+        let key = Key::of::<Custom<ShootKubeconfigSpec>>(NAMESPACE, "hv-pool-a");
+        let spec = json!({
+            "garden": { "name": "requester" },
+            "shoot": { "namespace": "garden-c5c3", "name": "hv-pool-a" },
+            "target": { "name": "hv-pool-a-kubeconfig" },
+        });
+        cluster.put(&key, &json!({ "spec": spec }));
+        Self {
+            cluster,
+            garden,
+            key,
+        }
+    }
+
+    fn new() -> Self {
+        let mut stage = Self::bare();
+        stage.put_secret(&secret("requester"), "kubeconfig", "of the garden");
+        stage
+    }
+
+    /// With a kubeconfig that was issued now.
+    fn issued() -> Self {
+        let mut stage = Self::new();
+        stage.issue("first", hours(24));
+        stage.reconcile();
+        assert_eq!(stage.kubeconfig().as_deref(), Some("first"));
+        stage
+    }
+
+    fn put_secret(&mut self, key: &Key, name: &str, value: &str) {
+        let value = ByteString(value.as_bytes().to_vec());
+        self.cluster.put(key, &json!({ "data": { name: value } }));
+    }
+
+    /// Has Gardener issue this kubeconfig, which expires after a time.
+    fn issue(&mut self, kubeconfig: &str, life: SignedDuration) {
+        let now = self.cluster.now();
+        self.answer(Some(Answer::Issued(Issued {
+            kubeconfig: kubeconfig.to_owned(),
+            issued: now.to_string(),
+            expires: (now + life).to_string(),
+        })));
+    }
+
+    fn answer(&mut self, answer: Option<Answer>) {
+        self.garden.0.borrow_mut().0 = answer;
+    }
+
+    fn reconcile(&mut self) {
+        self.cluster.settle(&ShootKubeconfig, &self.key);
+    }
+
+    fn requests(&self) -> usize {
+        self.garden.0.borrow().1.len()
+    }
+
+    /// The kubeconfig in the Secret.
+    fn kubeconfig(&self) -> Option<String> {
+        let value = self.cluster.get(&target())?["data"].get("kubeconfig")?;
+        let value: ByteString = serde_json::from_value(value.clone()).unwrap();
+        Some(String::from_utf8(value.0).unwrap())
+    }
+
+    /// Reason and message of Ready, and whether it is True.
+    fn ready(&self) -> (bool, String, String) {
+        let conditions = &self.cluster.get(&self.key).unwrap()["status"]["conditions"];
+        let mut conditions = conditions.as_array().unwrap().iter();
+        let ready = conditions.find(|one| one["type"] == "Ready").unwrap();
+        let text = |field: &str| ready[field].as_str().unwrap_or_default().to_owned();
+        (ready["status"] == "True", text("reason"), text("message"))
+    }
+
+    /// Whether the last event is a Warning.
+    fn is_warned(&self) -> bool {
+        self.cluster
+            .events()
+            .last()
+            .is_some_and(|event| event.is_warning)
+    }
+}
+
+#[test]
+fn kubeconfig_is_requested_as_the_spec_says() {
+    let mut stage = Stage::issued();
+    let queries = stage.garden.0.borrow().1.clone();
+    assert_eq!(queries.len(), 1);
+    let query = &queries[0];
+    assert_eq!(query.access.kubeconfig, "of the garden");
+    assert_eq!(
+        (query.namespace.as_str(), query.shoot.as_str()),
+        ("garden-c5c3", "hv-pool-a")
+    );
+    assert_eq!((query.role, query.seconds), (ShootRole::Admin, 86_400));
+    assert_eq!(stage.ready(), (true, "Ready".to_owned(), String::new()));
+
+    let secret = stage.cluster.get(&target()).unwrap();
+    assert_eq!(secret["type"], "Opaque");
+    let metadata = &secret["metadata"];
+    assert_eq!(metadata["ownerReferences"][0]["kind"], "ShootKubeconfig");
+    assert_eq!(
+        metadata["annotations"],
+        json!({
+            "gardener.c5c3.io/request": "Admin of garden-c5c3/hv-pool-a for 86400 s",
+            "gardener.c5c3.io/issued": "2026-02-01T00:00:00Z",
+            "gardener.c5c3.io/expires": "2026-02-02T00:00:00Z",
+        })
+    );
+    let mut status = stage.cluster.get(&stage.key).unwrap()["status"].clone();
+    status.as_object_mut().unwrap().remove("conditions");
+    assert_eq!(
+        status,
+        json!({
+            "expires": "2026-02-02T00:00:00Z", "nextRenewal": "2026-02-01T09:36:00Z", "observedGeneration": 1,
+        })
+    );
+    let reads_target = stage
+        .cluster
+        .dependencies()
+        .contains(&Dependency::Object(target()));
+    assert!(reads_target);
+    stage.cluster.wait(hours(9));
+    let composed = stage.cluster.reconcile(&ShootKubeconfig, &stage.key);
+    let desired = composed.unwrap().unwrap().desired;
+    let renewal = stage.cluster.now() + SignedDuration::from_mins(36);
+    assert_eq!(desired.requeue_at, Some(renewal));
+}
+
+#[test]
+fn kubeconfig_is_renewed_before_half_of_its_life_has_passed() {
+    let mut stage = Stage::issued();
+    stage.cluster.wait(hours(9));
+    let before = stage.cluster.writes();
+    stage.reconcile();
+    assert_eq!(stage.cluster.writes(), before);
+    assert_eq!(stage.requests(), 1);
+
+    stage.cluster.wait(hours(1));
+    stage.issue("second", hours(24));
+    stage.reconcile();
+    assert_eq!(stage.kubeconfig().as_deref(), Some("second"));
+    assert_eq!(stage.requests(), 2);
+    assert!(stage.ready().0);
+}
+
+#[test]
+fn kubeconfig_stays_while_gardener_is_unavailable() {
+    let mut stage = Stage::issued();
+    stage.answer(None);
+    stage.cluster.wait(hours(10));
+    stage.reconcile();
+    let (is_ready, reason, message) = stage.ready();
+    assert!(!is_ready);
+    assert_eq!(reason, "SystemUnavailable");
+    assert_eq!(
+        message,
+        "the kubeconfig in Secret hv-pool-a-kubeconfig is valid until 2026-02-02T00:00:00Z, and can't be renewed: gardener \
+         doesn't answer"
+    );
+    assert!(!stage.is_warned());
+
+    for (wait, says) in [(3, "is valid until"), (12, "expired at")] {
+        stage.cluster.wait(hours(wait));
+        stage.reconcile();
+        let (_, reason, message) = stage.ready();
+        assert_eq!(reason, "RenewalOverdue");
+        assert!(message.contains(says), "{message}");
+        assert!(stage.is_warned());
+        assert_eq!(stage.kubeconfig().as_deref(), Some("first"));
+    }
+
+    stage.issue("second", hours(24));
+    stage.reconcile();
+    assert_eq!(stage.kubeconfig().as_deref(), Some("second"));
+    assert!(stage.ready().0);
+}
+
+#[test]
+fn kubeconfig_stays_while_gardener_refuses_another() {
+    let mut stage = Stage::issued();
+    stage.answer(Some(Answer::Refused(REFUSED.to_owned())));
+    stage.cluster.wait(hours(10));
+    stage.reconcile();
+    let (_, reason, message) = stage.ready();
+    assert_eq!(reason, "SystemRefused");
+    assert!(message.ends_with(REFUSED), "{message}");
+    assert!(stage.is_warned());
+    assert_eq!(stage.kubeconfig().as_deref(), Some("first"));
+}
+
+#[rstest]
+#[case::unavailable(None, "SystemUnavailable", false)]
+#[case::refused(Some(Answer::Refused(REFUSED.to_owned())), "SystemRefused", true)]
+#[case::without_shoot(Some(Answer::Pending("not found".to_owned())), "WaitingForShoot", false)]
+fn first_kubeconfig_is_waited_for(
+    #[case] answer: Option<Answer>,
+    #[case] expected: &str,
+    #[case] is_warned: bool,
+) {
+    let mut stage = Stage::new();
+    stage.answer(answer);
+    stage.reconcile();
+    let (is_ready, reason, _) = stage.ready();
+    assert_eq!((is_ready, reason.as_str()), (false, expected));
+    assert_eq!(stage.is_warned(), is_warned);
+    assert_eq!(stage.kubeconfig(), None);
+    stage.issue("first", hours(24));
+    stage.reconcile();
+    assert_eq!(stage.kubeconfig().as_deref(), Some("first"));
+}
+
+#[test]
+fn missing_access_to_gardener_is_named() {
+    let mut stage = Stage::bare();
+    stage.reconcile();
+    let (_, reason, message) = stage.ready();
+    assert_eq!(reason, "WaitingForSecret");
+    assert!(message.contains("Secret requester"), "{message}");
+    assert_eq!(stage.requests(), 0);
+
+    stage.put_secret(&secret("requester"), "config", "of the garden");
+    stage.reconcile();
+    let (_, reason, message) = stage.ready();
+    assert_eq!(reason, "InvalidSecret");
+    assert!(message.contains("has no key kubeconfig"), "{message}");
+}
+
+#[test]
+fn secret_of_another_owner_is_left_alone() {
+    let mut stage = Stage::new();
+    stage.put_secret(&target(), "kubeconfig", "by hand");
+    stage.issue("first", hours(24));
+    stage.reconcile();
+    let (_, reason, message) = stage.ready();
+    assert_eq!(reason, "NameTaken");
+    assert!(message.contains("hv-pool-a-kubeconfig"), "{message}");
+    assert_eq!(stage.kubeconfig().as_deref(), Some("by hand"));
+    assert_eq!(stage.requests(), 0);
+    assert!(stage.is_warned());
+
+    stage.cluster.delete(&target());
+    stage.reconcile();
+    assert_eq!(stage.kubeconfig().as_deref(), Some("first"));
+}
+
+#[test]
+fn secret_that_cannot_be_read_is_not_written() {
+    let mut stage = Stage::issued();
+    stage.cluster.set_readable(&target(), false);
+    stage.issue("second", hours(24));
+    stage.cluster.wait(hours(20));
+    stage.reconcile();
+    assert_eq!(stage.ready().1, "LookupFailed");
+    assert_eq!(stage.kubeconfig().as_deref(), Some("first"));
+    assert_eq!(stage.requests(), 1);
+}
+
+#[rstest]
+#[case::deleted(|stage: &mut Stage| stage.cluster.delete(&target()))]
+#[case::without_kubeconfig(|stage: &mut Stage| stage.cluster.edit(&target(), |secret| secret["data"] = json!({})))]
+#[case::without_times(|stage: &mut Stage| {
+    stage.cluster.edit(&target(), |secret| secret["metadata"]["annotations"] = json!({}));
+})]
+#[case::for_another_shoot(|stage: &mut Stage| {
+    let key = stage.key.clone();
+    stage.cluster.edit(&key, |subject| subject["spec"]["shoot"]["name"] = json!("hv-pool-b"));
+})]
+#[case::of_another_role(|stage: &mut Stage| {
+    let key = stage.key.clone();
+    stage.cluster.edit(&key, |subject| subject["spec"]["role"] = json!("Viewer"));
+})]
+fn kubeconfig_that_is_not_as_wanted_is_requested_at_once(#[case] change: fn(&mut Stage)) {
+    let mut stage = Stage::issued();
+    change(&mut stage);
+    stage.issue("second", hours(24));
+    stage.reconcile();
+    assert_eq!(stage.kubeconfig().as_deref(), Some("second"));
+    assert!(stage.ready().0);
+}
+
+#[test]
+fn clock_that_is_set_back_or_forward_has_the_kubeconfig_renewed() {
+    for jump in [-2, 30] {
+        let mut stage = Stage::issued();
+        stage.cluster.wait(hours(jump));
+        stage.issue("second", hours(24));
+        stage.reconcile();
+        assert_eq!(stage.kubeconfig().as_deref(), Some("second"), "{jump}");
+        assert_eq!(stage.requests(), 2, "{jump}");
+    }
+}
+
+#[test]
+fn clock_behind_gardeners_delays_no_renewal() {
+    let mut stage = Stage::new();
+    stage.issue("first", hours(24 * 3));
+    stage.reconcile();
+    stage.cluster.wait(hours(10));
+    stage.issue("second", hours(24 * 3));
+    stage.reconcile();
+    assert_eq!(stage.kubeconfig().as_deref(), Some("second"));
+}
+
+#[test]
+fn clock_ahead_of_gardeners_is_named_and_the_kubeconfig_stays() {
+    let mut stage = Stage::issued();
+    stage.cluster.wait(hours(10));
+    stage.issue("second", hours(-1));
+    stage.reconcile();
+    let (_, reason, message) = stage.ready();
+    assert_eq!(reason, "SystemRefused");
+    assert!(
+        message.ends_with("correct the clock here or in Gardener"),
+        "{message}"
+    );
+    assert_eq!(stage.kubeconfig().as_deref(), Some("first"));
+}
+
+#[test]
+fn secret_is_deleted_with_its_owner() {
+    let mut stage = Stage::issued();
+    let key = stage.key.clone();
+    stage.cluster.delete(&key);
+    assert!(stage.cluster.get(&target()).is_none());
+    stage.reconcile();
+    assert!(stage.cluster.get(&target()).is_none());
+}
+
+#[test]
+fn kubeconfigs_are_in_no_status_event_or_debug_text() {
+    let mut stage = Stage::issued();
+    stage.answer(None);
+    stage.cluster.wait(hours(20));
+    stage.reconcile();
+    let answer = Answer::Issued(Issued {
+        kubeconfig: "first".to_owned(),
+        issued: String::new(),
+        expires: "2026".to_owned(),
+    });
+    let queries = format!("{:?}", stage.garden.0.borrow().1);
+    let said = format!(
+        "{}{:?}{answer:?}{queries}",
+        stage.cluster.get(&stage.key).unwrap(),
+        stage.cluster.events()
+    );
+    for hidden in ["first", "of the garden"] {
+        assert!(!said.contains(hidden), "{said}");
+    }
+}
