@@ -1,6 +1,6 @@
 //! How a cluster is reached: a provider configuration of its name, with the kubeconfig from a Secret.
 //!
-//! Who writes that Secret isn't decided here: Gardener's kubeconfigs live a day at most, so something renews it.
+//! The kubeconfig-operator writes that Secret where a ShootKubeconfig asks for it: Gardener's kubeconfigs live a day at most.
 
 use function_protocol::Fatal;
 
