@@ -11,6 +11,7 @@ mod dashboard;
 mod every_part;
 mod harness;
 mod keystone;
+mod kubeconfigs;
 mod labels_injector;
 mod life;
 mod node;
@@ -42,6 +43,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     dashboard::SCENARIOS,
     harness::SCENARIOS,
     keystone::SCENARIOS,
+    kubeconfigs::SCENARIOS,
     labels_injector::SCENARIOS,
     life::SCENARIOS,
     node::SCENARIOS,

@@ -1,7 +1,7 @@
 //! Changes and wrong settings of clusters, asked of Gardener's API server, which sets defaults and knows the site's CloudProfiles.
 
 use function_c5c3_fixtures::{Call, examples::POOLS};
-use lab::{Cluster, Etcd, Garden, Machine, Result, SHOOT, ensure};
+use lab::{Cluster, DynamicObject, Etcd, Garden, Machine, Result, SHOOT, ensure};
 use serde_json::{Value, json};
 
 use super::changes::{CHANGES, STATES, State, gardener, image, observed, spec, version};
@@ -23,12 +23,7 @@ pub async fn updates_are_taken_and_refusals_explained(
     machine: &Machine,
     garden: Garden,
 ) -> Result<()> {
-    let etcd = Etcd::start(machine)?;
-    let cluster = Cluster::start(machine, &etcd, "garden").await?;
-    garden.serve(machine, &etcd, &cluster).await?;
-    cluster.apply(DEFAULT_DOMAIN).await?;
-    cluster.apply(&seed(garden).to_string()).await?;
-
+    let cluster = start(machine, garden).await?;
     let mut faults = Vec::new();
     for pool in POOLS {
         for state in STATES {
@@ -40,6 +35,23 @@ pub async fn updates_are_taken_and_refusals_explained(
     }
     ensure!(faults.is_empty(), "{}", faults.join("\n"));
     Ok(())
+}
+
+/// Starts a garden with a Shoot. Returns it, and the Shoot's name.
+pub async fn with_a_shoot(machine: &Machine, garden: Garden) -> Result<(Cluster, String)> {
+    let cluster = start(machine, garden).await?;
+    let created = create(&cluster, &mut STATES[0].running(POOLS[0])).await?;
+    Ok((cluster, created.metadata.name.unwrap_or_default()))
+}
+
+/// Starts a garden that takes Shoots.
+async fn start(machine: &Machine, garden: Garden) -> Result<Cluster> {
+    let etcd = Etcd::start(machine)?;
+    let cluster = Cluster::start(machine, &etcd, "garden").await?;
+    garden.serve(machine, &etcd, &cluster).await?;
+    cluster.apply(DEFAULT_DOMAIN).await?;
+    cluster.apply(&seed(garden).to_string()).await?;
+    Ok(cluster)
 }
 
 /// The Seed of the Shoots. The oldest Gardener has other fields for its DNS.
@@ -71,18 +83,7 @@ fn seed(garden: Garden) -> Value {
 /// Creates a pool's Shoot, and asks for each change of it.
 async fn faults_of_updates(cluster: &Cluster, pool: &str, state: State) -> Result<Vec<String>> {
     let mut call = state.running(pool);
-    let shoot = observed(&mut call);
-    // One pool has a Shoot for each state.
-    let name = format!("s{}", cluster.list(SHOOT, "").await?.len());
-    shoot["metadata"]["name"] = json!(name);
-    let mut status = shoot["status"].take();
-    cluster.apply(&shoot.to_string()).await?;
-    let place = format!("garden-c5c3/{name}");
-    let created = cluster.get(SHOOT, &place).await?;
-    status["observedGeneration"] = json!(created.metadata.generation);
-    let created = cluster.set_status(SHOOT, &place, status).await?;
-    *shoot = serde_json::to_value(&created)?;
-
+    let created = create(cluster, &mut call).await?;
     let mut faults = Vec::new();
     for change in CHANGES {
         let Some(composed) = change.composed(call.clone()) else {
@@ -103,6 +104,22 @@ async fn faults_of_updates(cluster: &Cluster, pool: &str, state: State) -> Resul
         faults.push(format!("{pool} {}, {}: {fault}", state.name, change.name));
     }
     Ok(faults)
+}
+
+/// Creates the Shoot of a pool, and has the pool observe it.
+async fn create(cluster: &Cluster, call: &mut Call) -> Result<DynamicObject> {
+    let shoot = observed(call);
+    // One pool has a Shoot for each state.
+    let name = format!("s{}", cluster.list(SHOOT, "").await?.len());
+    shoot["metadata"]["name"] = json!(name);
+    let mut status = shoot["status"].take();
+    cluster.apply(&shoot.to_string()).await?;
+    let place = format!("garden-c5c3/{name}");
+    let created = cluster.get(SHOOT, &place).await?;
+    status["observedGeneration"] = json!(created.metadata.generation);
+    let created = cluster.set_status(SHOOT, &place, status).await?;
+    *shoot = serde_json::to_value(&created)?;
+    Ok(created)
 }
 
 /// A setting that the site's CloudProfiles don't offer, and the beginning of the advice in `ShootReady`.

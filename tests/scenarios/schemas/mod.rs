@@ -5,7 +5,7 @@ mod composed;
 mod consumers;
 mod definitions;
 mod fixtures;
-mod garden;
+pub mod garden;
 mod policy;
 mod services;
 mod shoots;
