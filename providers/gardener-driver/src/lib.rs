@@ -5,19 +5,21 @@
 //! in pkg/apiserver/registry/core/shoot/storage/kubeconfig.go.
 
 use std::error::Error;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use c5c3_api::shoot_kubeconfig::ShootRole;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
-use kube::api::{DynamicObject, PostParams};
-use kube::core::GroupVersionKind;
-use kube::discovery::ApiResource;
-use kube::{Api, Client};
+use kube::api::PostParams;
+use kube::client::Body;
+use kube::core::Request;
+use kube::{Client, Config};
 use provider_kubeconfig::garden::{Answer, Issued, Query, SYSTEM, VALID};
-use provider_runtime::{ClusterConfig, ConfigError, Driver, DriverError};
+use provider_runtime::{ClusterConfig, Driver, DriverError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -54,29 +56,70 @@ fn not_understood() -> DriverError {
 }
 
 async fn answer(query: &Query) -> Result<Answer, DriverError> {
-    let client = match client(query).await {
+    let client = match client(&query.access.kubeconfig).await {
         Ok(client) => client,
-        Err(error) => return Ok(Answer::Refused(error.to_string())),
+        Err(why) => return Ok(Answer::Refused(why)),
     };
     let began = Timestamp::now();
-    match issue(client, query).await {
-        Ok(response) => {
-            let kubeconfig = String::from_utf8(response.status.kubeconfig.0)
-                .map_err(|_| DriverError::Unavailable(STRANGE.to_owned()))?;
-            Ok(Answer::Issued(Issued {
-                kubeconfig,
-                issued: began.to_string(),
-                expires: response.status.expiration_timestamp,
-            }))
-        }
-        Err(error) => refusal(&error),
+    let (code, body) = exchange(&client, query).await?;
+    match code {
+        200..300 => issued(&body, began).await,
+        _ => refusal(code, &body),
     }
 }
 
-async fn client(query: &Query) -> Result<Client, ConfigError> {
-    let kubeconfig = &query.access.kubeconfig;
-    let config = ClusterConfig::parse(kubeconfig, "the kubeconfig of Gardener's API").await?;
-    config.client()
+/// Returns a client, or why the kubeconfig can't be used.
+async fn client(kubeconfig: &str) -> Result<Client, String> {
+    let access = ClusterConfig::parse(kubeconfig, "the kubeconfig of Gardener's API").await;
+    let access = access.map_err(|error| error.to_string())?;
+    if !is_private(&access.config) {
+        let advice = "the kubeconfig of Gardener's API can't be used: server of the cluster must begin with https://";
+        return Err(advice.to_owned());
+    }
+    access.client().map_err(|error| error.to_string())
+}
+
+/// Whether no one reads the request on its way. Without TLS, it would also reach what isn't an API server, such as the metadata services
+/// of clouds. At loopback addresses, an operator's pod serves its health and its metrics alone.
+fn is_private(config: &Config) -> bool {
+    let url = &config.cluster_url;
+    let host = url.host().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let address: Option<IpAddr> = host.parse().ok();
+    url.scheme_str() == Some("https") || address.is_some_and(|address| address.is_loopback())
+}
+
+/// The largest response that is read, in bytes.
+const LARGEST: usize = 1 << 20;
+
+/// Requests a kubeconfig. Returns the status code, and the body. kube's own requests log a response that they can't read, and a
+/// kubeconfig in it.
+async fn exchange(client: &Client, query: &Query) -> Result<(u16, Vec<u8>), DriverError> {
+    let (kind, subresource) = match query.role {
+        ShootRole::Admin => ("AdminKubeconfigRequest", "adminkubeconfig"),
+        ShootRole::Viewer => ("ViewerKubeconfigRequest", "viewerkubeconfig"),
+    };
+    let body = json!({
+        "apiVersion": "authentication.gardener.cloud/v1alpha1",
+        "kind": kind,
+        "spec": { "expirationSeconds": query.seconds },
+    });
+    let namespace = &query.namespace;
+    let shoots = format!("/apis/core.gardener.cloud/v1beta1/namespaces/{namespace}/shoots");
+    let how = PostParams::default();
+    let body = body.to_string().into_bytes();
+    let request = Request::new(shoots).create_subresource(subresource, &query.shoot, &how, body);
+    let request = request.map_err(|_| not_understood())?;
+    let response = client.send(request.map(Body::from)).await;
+    let response = response.map_err(|error| match &error {
+        kube::Error::Service(error) => unreachable(error.as_ref()),
+        kube::Error::HyperError(error) => unreachable(error),
+        _ => strange(),
+    })?;
+    let code = response.status().as_u16();
+    let body = Limited::new(response.into_body(), LARGEST).collect().await;
+    let body = body.map_err(|_| strange())?.to_bytes();
+    Ok((code, body.to_vec()))
 }
 
 /// What Gardener answers, as far as it is read.
@@ -92,53 +135,64 @@ struct Status {
     expiration_timestamp: String,
 }
 
-async fn issue(client: Client, query: &Query) -> kube::Result<Response> {
-    let (kind, subresource) = match query.role {
-        ShootRole::Admin => ("AdminKubeconfigRequest", "adminkubeconfig"),
-        ShootRole::Viewer => ("ViewerKubeconfigRequest", "viewerkubeconfig"),
-    };
-    let request = json!({
-        "apiVersion": "authentication.gardener.cloud/v1alpha1",
-        "kind": kind,
-        "spec": { "expirationSeconds": query.seconds },
-    });
-    let shoot = GroupVersionKind::gvk("core.gardener.cloud", "v1beta1", "Shoot");
-    let shoot = ApiResource::from_gvk_with_plural(&shoot, "shoots");
-    let shoots = Api::<DynamicObject>::namespaced_with(client, &query.namespace, &shoot);
-    let how = PostParams::default();
-    shoots
-        .create_subresource(subresource, &query.shoot, &how, &request)
-        .await
+/// Reads the kubeconfig that was requested at a moment. One that can't be used replaces none that can.
+async fn issued(body: &[u8], began: Timestamp) -> Result<Answer, DriverError> {
+    let response: Response = serde_json::from_slice(body).map_err(|_| strange())?;
+    let kubeconfig = response.status.kubeconfig.0;
+    let kubeconfig = String::from_utf8(kubeconfig).map_err(|_| strange())?;
+    let usable = ClusterConfig::parse(&kubeconfig, "the kubeconfig that Gardener issued").await;
+    usable.map_err(|error| DriverError::Unavailable(error.to_string()))?;
+    Ok(Answer::Issued(Issued {
+        kubeconfig,
+        issued: began.to_string(),
+        expires: response.status.expiration_timestamp,
+    }))
+}
+
+/// An answer that isn't valid. An error would quote it.
+fn strange() -> DriverError {
+    let message = "Gardener's API answered with something that isn't a kubeconfig";
+    DriverError::Unavailable(message.to_owned())
 }
 
 /// The longest message of Gardener's that is shown, in characters.
 const LONGEST: usize = 1_000;
 
-/// What is said of an answer that isn't valid. An error would quote it.
-const STRANGE: &str = "Gardener's API answered with something that isn't a kubeconfig";
+/// Why an API server refuses a request: a Status, as the API conventions of Kubernetes have it.
+#[derive(Deserialize)]
+struct Refusal {
+    kind: String,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    reason: String,
+}
 
-/// What an error means. An error of Gardener's quotes the request, which has no secret.
-fn refusal(error: &kube::Error) -> Result<Answer, DriverError> {
-    match error {
-        kube::Error::Api(status) => {
-            let message = match status.message.as_str() {
-                "" => format!("{} ({})", status.reason, status.code),
-                // A proxy answers with a whole page.
-                message => message.chars().take(LONGEST).collect(),
-            };
-            match status.code {
-                404 => Ok(Answer::Pending(message)),
-                // A Shoot that Gardener hasn't created yet has no address.
-                422 if message.contains("advertised address") => Ok(Answer::Pending(message)),
-                429 | 500.. => Err(DriverError::Unavailable(format!(
-                    "Gardener's API fails: {message}"
-                ))),
-                _ => Ok(Answer::Refused(message)),
-            }
+/// What a refusal means. One of Gardener's quotes the request, which has no secret. What isn't an API server's is not quoted: whoever names
+/// a server in a Secret would read in the condition what that server answers the operator.
+fn refusal(code: u16, body: &[u8]) -> Result<Answer, DriverError> {
+    let refusal: Option<Refusal> = serde_json::from_slice(body).ok();
+    let refusal = refusal.filter(|refusal| refusal.kind == "Status");
+    let message = match &refusal {
+        Some(refusal) if !refusal.message.is_empty() => {
+            refusal.message.chars().take(LONGEST).collect()
         }
-        kube::Error::Service(error) => Err(unreachable(error.as_ref())),
-        kube::Error::HyperError(error) => Err(unreachable(error)),
-        _ => Err(DriverError::Unavailable(STRANGE.to_owned())),
+        Some(refusal) => format!("{} ({code})", refusal.reason),
+        None => format!(
+            "the server in the kubeconfig of Gardener's API answers with the status code {code}"
+        ),
+    };
+    match code {
+        404 if refusal.is_some() => Ok(Answer::Pending(message)),
+        404 => Ok(Answer::Refused(format!(
+            "{message}, so it isn't Gardener's: correct server of the cluster"
+        ))),
+        // A Shoot that Gardener hasn't created yet has no address.
+        422 if message.contains("advertised address") => Ok(Answer::Pending(message)),
+        429 | 500.. => Err(DriverError::Unavailable(format!(
+            "Gardener's API fails: {message}"
+        ))),
+        _ => Ok(Answer::Refused(message)),
     }
 }
 

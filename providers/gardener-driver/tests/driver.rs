@@ -2,7 +2,11 @@
 
 #![cfg(test)]
 
+use std::io;
+use std::sync::{Arc, Mutex};
+
 use c5c3_api::shoot_kubeconfig::ShootRole;
+use k8s_openapi::ByteString;
 use provider_gardener_driver::Gardener;
 use provider_kubeconfig::garden::{Access, Answer, Query};
 use provider_runtime::{Driver, DriverError};
@@ -10,6 +14,29 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// What is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
 
 /// Answers one request with a status and a body. Returns the port, and the request.
 async fn server(status: u16, body: Value) -> (u16, JoinHandle<String>) {
@@ -38,19 +65,31 @@ async fn server(status: u16, body: Value) -> (u16, JoinHandle<String>) {
     (port, request)
 }
 
-fn query(role: ShootRole, port: u16) -> Query {
-    let kubeconfig = json!({
+/// A kubeconfig of a cluster with a server.
+fn kubeconfig(server: &str) -> Value {
+    json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "garden",
         "contexts": [{ "name": "garden", "context": { "cluster": "garden", "user": "requester" } }],
         // An empty list of authorities spares reading those of the machine.
         "clusters": [{ "name": "garden", "cluster": {
-            "server": format!("http://127.0.0.1:{port}"), "certificate-authority-data": "Cg==",
+            "server": server, "certificate-authority-data": "Cg==",
         } }],
         "users": [{ "name": "requester", "user": { "token": "s3cret" } }],
-    });
+    })
+}
+
+fn base64(text: &str) -> ByteString {
+    ByteString(text.as_bytes().to_vec())
+}
+
+fn query(role: ShootRole, port: u16) -> Query {
+    query_of(role, &format!("http://127.0.0.1:{port}"))
+}
+
+fn query_of(role: ShootRole, server: &str) -> Query {
     Query {
         access: Access {
-            kubeconfig: kubeconfig.to_string(),
+            kubeconfig: kubeconfig(server).to_string(),
         },
         namespace: "garden-c5c3".to_owned(),
         shoot: "hv-pool-a".to_owned(),
@@ -76,6 +115,7 @@ async fn refused(code: u16, message: &str) -> Result<Answer, DriverError> {
 
 #[tokio::test]
 async fn kubeconfig_is_requested_by_the_subresource_of_its_role() {
+    let new = kubeconfig("https://shoot.example").to_string();
     for (role, subresource, kind) in [
         (
             ShootRole::Admin,
@@ -90,13 +130,13 @@ async fn kubeconfig_is_requested_by_the_subresource_of_its_role() {
     ] {
         let response = json!({
             "apiVersion": "authentication.gardener.cloud/v1alpha1", "kind": kind,
-            "status": { "kubeconfig": "bmV3", "expirationTimestamp": "2026-02-01T01:00:00Z" },
+            "status": { "kubeconfig": base64(&new), "expirationTimestamp": "2026-02-01T01:00:00Z" },
         });
         let (port, request) = server(201, response).await;
         let Answer::Issued(issued) = observe(&query(role, port)).await.unwrap() else {
             panic!("{kind}: no kubeconfig is issued");
         };
-        assert_eq!(issued.kubeconfig, "new");
+        assert_eq!(issued.kubeconfig, new);
         assert_eq!(issued.expires, "2026-02-01T01:00:00Z");
 
         let request = request.await.unwrap();
@@ -164,15 +204,85 @@ async fn failure_of_gardeners_api_is_unavailability() {
 }
 
 #[tokio::test]
-async fn answer_that_is_not_valid_is_not_quoted() {
+async fn answer_of_what_is_no_api_server_is_not_quoted() {
+    for code in [302, 403, 404] {
+        for body in [json!("s3cret page"), json!({ "message": "s3cret page" })] {
+            let (port, _request) = server(code, body).await;
+            let answer = observe(&query(ShootRole::Admin, port)).await;
+            let Ok(Answer::Refused(why)) = answer else {
+                panic!("{code} is not a refusal");
+            };
+            assert!(why.contains(&format!("status code {code}")), "{why}");
+            assert!(!why.contains("s3cret"), "{why}");
+            assert_eq!(why.contains("correct server of the cluster"), code == 404);
+        }
+    }
+    let (port, _request) = server(503, json!("s3cret page")).await;
+    let answer = observe(&query(ShootRole::Admin, port)).await;
+    let unavailable = "Gardener's API fails: the server in the kubeconfig of Gardener's API answers with the status code 503";
+    assert_eq!(
+        answer,
+        Err(DriverError::Unavailable(unavailable.to_owned()))
+    );
+}
+
+#[tokio::test]
+async fn answer_that_is_not_valid_is_neither_quoted_nor_logged() {
+    let log = Log::default();
+    let writer = log.clone();
+    let logged = tracing_subscriber::fmt()
+        .with_max_level(LevelFilter::DEBUG)
+        .with_writer(move || writer.clone());
+    let _guard = logged.finish().set_default();
     for status in [
         json!({ "kubeconfig": "s3cret-and-no-base64" }),
         json!({ "kubeconfig": "/w==", "expirationTimestamp": "2026-02-01T01:00:00Z" }),
+        json!({ "kubeconfig": "", "expirationTimestamp": "s3cret".repeat(1 << 18) }),
     ] {
         let (port, _request) = server(201, json!({ "status": status })).await;
         let answer = observe(&query(ShootRole::Admin, port)).await;
         let strange = "Gardener's API answered with something that isn't a kubeconfig";
         assert_eq!(answer, Err(DriverError::Unavailable(strange.to_owned())));
+    }
+    let text = log.text();
+    assert!(!text.contains("s3cret"), "{text}");
+}
+
+#[tokio::test]
+async fn issued_kubeconfig_that_cannot_be_used_replaces_none() {
+    let mut with_command = kubeconfig("https://shoot.example");
+    with_command["users"][0]["user"] = json!({ "exec": { "command": "true" } });
+    for (issued, says) in [
+        (String::new(), "current-context"),
+        (with_command.to_string(), "it must not have exec"),
+    ] {
+        let status = json!({
+            "kubeconfig": base64(&issued), "expirationTimestamp": "2026-02-01T01:00:00Z",
+        });
+        let (port, _request) = server(201, json!({ "status": status })).await;
+        let answer = observe(&query(ShootRole::Admin, port)).await;
+        let Err(DriverError::Unavailable(why)) = answer else {
+            panic!("it is taken: {issued}");
+        };
+        let origin = "the kubeconfig that Gardener issued can't be used: ";
+        assert!(why.starts_with(origin) && why.contains(says), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn server_that_is_reached_without_tls_gets_no_request() {
+    for server in [
+        "http://169.254.169.254",
+        "http://garden.example:8080",
+        "http://[fd00::1]",
+    ] {
+        let Ok(Answer::Refused(why)) = observe(&query_of(ShootRole::Admin, server)).await else {
+            panic!("{server} gets a request");
+        };
+        assert!(
+            why.ends_with("server of the cluster must begin with https://"),
+            "{why}"
+        );
     }
 }
 
