@@ -253,7 +253,7 @@ async fn issued_kubeconfig_that_cannot_be_used_replaces_none() {
     let mut with_command = kubeconfig("https://shoot.example");
     with_command["users"][0]["user"] = json!({ "exec": { "command": "true" } });
     for (issued, says) in [
-        (String::new(), "current-context"),
+        (String::new(), "can't be used"),
         (with_command.to_string(), "it must not have exec"),
     ] {
         let status = json!({

@@ -104,10 +104,9 @@ fn issue(
                 false => Ok((issued.kubeconfig, life)),
                 true => Err(Progress::failed(
                     Reason::SystemRefused,
-                    // Without the time, which would change the status again and again.
+                    // Without the time, which is another one at each attempt.
                     format!(
-                        "the new kubeconfig of Shoot {shoot} expired at {}, before it was issued: correct the clock here or in Gardener",
-                        second(life.expires)
+                        "the new kubeconfig of Shoot {shoot} expired before it was issued: correct the clock here or in Gardener"
                     ),
                 )),
             }

@@ -57,10 +57,7 @@ impl Held {
         let annotations = &secret.metadata.annotations;
         let moment = |annotation: &str| annotations.get(annotation)?.parse::<Timestamp>().ok();
         Some(Self {
-            life: Life {
-                issued: moment(ISSUED)?,
-                expires: moment(EXPIRES)?,
-            },
+            life: Life::of(moment(ISSUED)?, moment(EXPIRES)?, spec.expiration_seconds),
             is_wanted: annotations.get(REQUEST) == Some(&request(spec)),
         })
     }

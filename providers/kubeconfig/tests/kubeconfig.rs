@@ -378,6 +378,27 @@ fn clock_ahead_of_gardeners_is_named_and_the_kubeconfig_stays() {
         "{message}"
     );
     assert_eq!(stage.kubeconfig().as_deref(), Some("first"));
+
+    let before = stage.cluster.writes();
+    stage.issue("third", hours(-2));
+    stage.reconcile();
+    assert_eq!(stage.ready().2, message);
+    assert_eq!(stage.cluster.writes(), before);
+}
+
+#[test]
+fn expiry_that_is_edited_by_hand_delays_no_renewal() {
+    let mut stage = Stage::issued();
+    stage.cluster.edit(&target(), |secret| {
+        secret["metadata"]["annotations"]["gardener.c5c3.io/expires"] =
+            json!("2099-01-01T00:00:00Z");
+    });
+    stage.reconcile();
+    assert_eq!(stage.requests(), 1);
+    stage.cluster.wait(hours(10));
+    stage.issue("second", hours(24));
+    stage.reconcile();
+    assert_eq!(stage.kubeconfig().as_deref(), Some("second"));
 }
 
 #[test]
