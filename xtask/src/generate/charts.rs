@@ -312,7 +312,12 @@ mod tests {
 
     #[test]
     fn chart_of_all_operators_depends_on_every_other_and_knows_its_values() {
-        let files = umbrella(&["keystone-operator", "hypervisor-pool-operator"]).unwrap();
+        let names = [
+            "keystone-operator",
+            "hypervisor-pool-operator",
+            "kubeconfig-operator",
+        ];
+        let files = umbrella(&names).unwrap();
         let read =
             |path: &str| -> Value { serde_saphyr::from_str(&files[Path::new(path)]).unwrap() };
         let about = read("Chart.yaml");
@@ -336,11 +341,15 @@ mod tests {
                     Some("hypervisor-pool-operator"),
                     Some("operators.hypervisor-pool")
                 ),
+                (Some("kubeconfig-operator"), Some("operators.kubeconfig")),
             ]
         );
         assert_eq!(
             read("values.yaml"),
-            json!({"crds": true, "operators": {"keystone": true, "hypervisor-pool": false}})
+            json!({
+                "crds": true,
+                "operators": {"keystone": true, "hypervisor-pool": false, "kubeconfig": false},
+            })
         );
         let schema = read("values.schema.json");
         assert_eq!(schema["additionalProperties"], json!(false));

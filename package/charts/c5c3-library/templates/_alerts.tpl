@@ -31,6 +31,7 @@ spec:
 {{- define "c5c3.operator.alerts" -}}
 {{- $pods := printf "{%s}" (include "c5c3.series" .) }}
 {{- $writes := printf "{%s,verb=~\"apply|create|delete\"}" (include "c5c3.series" .) }}
+{{- $overdue := printf "{%s,reason=\"RenewalOverdue\"}" (include "c5c3.series" .) }}
 {{- $runbooks := .Values.monitoring.alerts.runbooks }}
 - alert: C5C3OperatorDown
   expr: absent(up{{ $pods }}) or sum by (namespace, job) (up{{ $pods }}) == 0
@@ -80,4 +81,14 @@ spec:
   annotations:
     summary: {{ include "c5c3.fullname" . }} has been writing more than one object a second for an hour.
     runbook_url: {{ $runbooks }}#c5c3operatorwrites
+{{- if eq .Chart.Name "kubeconfig-operator" }}
+- alert: C5C3KubeconfigNotRenewed
+  expr: sum by (namespace, job) (increase(operator_errors_total{{ $overdue }}[15m])) > 0
+  for: 15m
+  labels:
+    severity: critical
+  annotations:
+    summary: More than half of a kubeconfig's life has passed, and {{ include "c5c3.fullname" . }} can't renew it.
+    runbook_url: {{ $runbooks }}#c5c3kubeconfignotrenewed
+{{- end }}
 {{- end }}

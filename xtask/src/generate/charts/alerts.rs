@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use c5c3_api::Reason;
+use c5c3_api::shoot_kubeconfig::ShootKubeconfigSpec;
+use provider_composer::ResourceKind;
 use serde_json::Value;
 
 /// The templates with alerts.
@@ -95,6 +98,26 @@ fn alerts_are_of_the_projects_metrics_and_of_the_releases_pods() {
             assert!(metric == "up" || is_known, "{name} is of {metric}");
         }
     }
+}
+
+#[test]
+fn alert_of_kubeconfigs_is_in_their_operators_chart_and_of_its_reason() {
+    let kind = ResourceKind::of::<ShootKubeconfigSpec>();
+    let operators = provider_operators::operators();
+    let mut names = operators
+        .iter()
+        .filter(|operator| operator.subject() == kind)
+        .map(|operator| operator.name());
+    let condition = format!(
+        "\n{{{{- if eq .Chart.Name \"{}\" }}}}\n- alert: C5C3KubeconfigNotRenewed\n",
+        names.next().unwrap()
+    );
+    assert_eq!(TEMPLATES[0].matches(&condition).count(), 1, "{condition}");
+    let reason = format!(
+        "{{{{- $overdue := printf \"{{%s,reason=\\\"{}\\\"}}\" (include \"c5c3.series\" .) }}}}\n",
+        Reason::RenewalOverdue.name()
+    );
+    assert_eq!(TEMPLATES[0].matches(&reason).count(), 1, "{reason}");
 }
 
 #[test]

@@ -15,6 +15,9 @@ use pods::Pods;
 /// A name as Kubernetes takes it of a namespace.
 const LABEL: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 
+/// Operators whose place is not the cluster of control planes, but that of hypervisors, or the management cluster.
+const ELSEWHERE: [&str; 2] = ["hypervisor-pool-operator", "kubeconfig-operator"];
+
 /// Values of an operator's chart.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -166,8 +169,7 @@ pub fn files<V: Default + JsonSchema + Serialize>() -> Result<Files> {
 pub fn of_all(operators: &[&str], definitions: &str) -> Result<Files> {
     let (mut wanted, mut switches, mut charts) = (json!({}), json!({}), json!({}));
     for name in operators {
-        // Its place is in clusters of hypervisors.
-        wanted[short(name)] = json!(*name != "hypervisor-pool-operator");
+        wanted[short(name)] = json!(!ELSEWHERE.contains(name));
         switches[short(name)] = json!({"type": "boolean"});
         charts[*name] = json!({"type": "object"});
     }
