@@ -12,6 +12,7 @@ use provider_composer::reconcile::taken;
 use provider_composer::{
     Failure, Key, Live, Lookup, ObservedState, Owner, Reason, Resource, Subject,
 };
+use sha2::{Digest, Sha256};
 
 use crate::life::Life;
 
@@ -21,6 +22,8 @@ const REQUEST: &str = "gardener.c5c3.io/request";
 const ISSUED: &str = "gardener.c5c3.io/issued";
 /// Annotation with when it expires, RFC 3339.
 const EXPIRES: &str = "gardener.c5c3.io/expires";
+/// Annotation with the SHA-256 of the kubeconfig.
+const DIGEST: &str = "gardener.c5c3.io/sha256";
 
 /// A kubeconfig that the Secret has.
 pub(crate) struct Held {
@@ -30,7 +33,8 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Looks the kubeconfig up; none where the Secret is missing, or its kubeconfig or the times of it are.
+    /// Looks the kubeconfig up; none where the Secret is missing, or its kubeconfig isn't the one that was issued, or the times of it
+    /// are missing.
     ///
     /// # Errors
     /// The Secret has another owner, or can't be read.
@@ -51,10 +55,11 @@ impl Held {
     }
 
     fn read(secret: &Live<Secret>, spec: &ShootKubeconfigSpec) -> Option<Self> {
-        let data = secret.body.data.as_ref()?;
-        data.get(&spec.target.key)
-            .filter(|value| !value.0.is_empty())?;
+        let kubeconfig = secret.body.data.as_ref()?.get(&spec.target.key)?;
         let annotations = &secret.metadata.annotations;
+        if annotations.get(DIGEST) != Some(&digest(&kubeconfig.0)) {
+            return None;
+        }
         let moment = |annotation: &str| annotations.get(annotation)?.parse::<Timestamp>().ok();
         Some(Self {
             life: Life::of(moment(ISSUED)?, moment(EXPIRES)?, spec.expiration_seconds),
@@ -74,6 +79,7 @@ pub(crate) fn secret(spec: &ShootKubeconfigSpec, kubeconfig: String, life: Life)
         (REQUEST, request(spec)),
         (ISSUED, life.issued.to_string()),
         (EXPIRES, life.expires.to_string()),
+        (DIGEST, digest(kubeconfig.as_bytes())),
     ];
     let annotations = annotations.map(|(annotation, value)| (annotation.to_owned(), value));
     Secret {
@@ -92,4 +98,10 @@ fn request(spec: &ShootKubeconfigSpec) -> String {
     let (shoot, seconds) = (&spec.shoot, spec.expiration_seconds);
     let (namespace, name, role) = (&shoot.namespace, &shoot.name, spec.role);
     format!("{role:?} of {namespace}/{name} for {seconds} s")
+}
+
+/// The SHA-256 of a kubeconfig, which tells one that was issued from one that was written by hand.
+fn digest(kubeconfig: &[u8]) -> String {
+    let digest = Sha256::digest(kubeconfig);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -168,6 +168,7 @@ fn kubeconfig_is_requested_as_the_spec_says() {
             "gardener.c5c3.io/request": "Admin of garden-c5c3/hv-pool-a for 86400 s",
             "gardener.c5c3.io/issued": "2026-02-01T00:00:00Z",
             "gardener.c5c3.io/expires": "2026-02-02T00:00:00Z",
+            "gardener.c5c3.io/sha256": "a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e",
         })
     );
     let mut status = stage.cluster.get(&stage.key).unwrap()["status"].clone();
@@ -322,6 +323,10 @@ fn secret_that_cannot_be_read_is_not_written() {
 #[rstest]
 #[case::deleted(|stage: &mut Stage| stage.cluster.delete(&target()))]
 #[case::without_kubeconfig(|stage: &mut Stage| stage.cluster.edit(&target(), |secret| secret["data"] = json!({})))]
+#[case::written_by_hand(|stage: &mut Stage| {
+    let by_hand = ByteString(b"by hand".to_vec());
+    stage.cluster.edit(&target(), |secret| secret["data"]["kubeconfig"] = json!(by_hand));
+})]
 #[case::without_times(|stage: &mut Stage| {
     stage.cluster.edit(&target(), |secret| secret["metadata"]["annotations"] = json!({}));
 })]
