@@ -6,8 +6,10 @@
 mod bootstrap;
 mod clusters;
 mod definition;
+mod fields;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use c5c3_api::control_plane::{
     Backup, ControlPlaneServices, HypervisorAccess, Images, Infrastructure,
@@ -25,6 +27,8 @@ use crate::manifest::external_secrets::StoreRef;
 pub use bootstrap::{BootstrapPreset, ExternalNetworkPreset, SizeBootstrap};
 pub use clusters::{AccessPreset, CephPreset, ClusterPresets, GardenerPreset, SystemMachines};
 pub use definition::definitions;
+pub use fields::Fields;
+use fields::UnknownField;
 
 /// Input of the OpenStackCluster recipe, `kind: OpenStackPresets`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -245,6 +249,9 @@ pub trait Input: DeserializeOwned + JsonSchema {
     /// Its kind.
     const KIND: &'static str;
 
+    /// The fields that it may have.
+    fn fields() -> &'static Fields;
+
     /// Checks what its fields don't say of themselves.
     ///
     /// # Errors
@@ -257,6 +264,11 @@ pub trait Input: DeserializeOwned + JsonSchema {
 impl Input for OpenStackPresets {
     const KIND: &'static str = "OpenStackPresets";
 
+    fn fields() -> &'static Fields {
+        static FIELDS: LazyLock<Fields> = LazyLock::new(Fields::of::<OpenStackPresets>);
+        &FIELDS
+    }
+
     fn check(&self) -> Result<(), Fatal> {
         self.bootstrap.check()
     }
@@ -264,6 +276,11 @@ impl Input for OpenStackPresets {
 
 impl Input for ClusterPresets {
     const KIND: &'static str = "ClusterPresets";
+
+    fn fields() -> &'static Fields {
+        static FIELDS: LazyLock<Fields> = LazyLock::new(Fields::of::<ClusterPresets>);
+        &FIELDS
+    }
 }
 
 /// The group and version of every input.
@@ -293,6 +310,10 @@ pub fn read<I: Input>(request: &Request) -> Result<I, Fatal> {
     let input: I = request
         .strict_input()?
         .ok_or_else(|| Fatal::new("the Composition's input vanished"))?;
+    let unknown = request.input::<UnknownField<I>>()?;
+    if let Some(path) = unknown.and_then(|unknown| unknown.path) {
+        return Err(Fatal::new(format!("input: {path}: unknown field")));
+    }
     input.check()?;
     Ok(input)
 }

@@ -89,6 +89,24 @@ fn a_mistake_in_the_composition_is_one_sentence(
     assert!(fatal.starts_with(sentence), "{fatal}");
 }
 
+/// A service's type has others as parts, to which no field is unknown.
+#[rstest]
+#[case::of_several_programs("nova", json!({"noVNCProxy": {"replicas": 2}}), "nova.noVNCProxy")]
+#[case::of_one_program("placement", json!({"replica": 2}), "placement.replica")]
+#[case::of_what_all_services_have("glance", json!({"image": {"tags": "1"}}), "glance.image.tags")]
+fn a_field_that_no_service_has_is_refused(
+    #[case] service: &str,
+    #[case] fields: Value,
+    #[case] path: &str,
+) {
+    let mut call = call("customer-b-staging");
+    call.input.as_mut().unwrap()["sizes"]["small"]["services"][service] = fields;
+    assert_eq!(
+        call.run().fatal,
+        Some(format!("input: sizes.small.services.{path}: unknown field"))
+    );
+}
+
 #[test]
 fn a_composition_for_another_kind_is_told_which_kinds_there_are() {
     let mut call = call("customer-b-staging");
