@@ -263,6 +263,10 @@ impl NovaState {
     /// Answers a request for resource providers, whose path ends with a text. Each host with a compute service has one, whose ID is
     /// the host, and is in the same aggregates as the host.
     fn providers(&mut self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        if method == "GET" && path.starts_with("?required=CUSTOM_") {
+            // No provider has a trait of an earlier spec.
+            return (200, json!({ "resource_providers": [] }));
+        }
         let member_of = path.strip_prefix("?member_of=");
         if method == "GET" && (path == "?required=COMPUTE_NODE" || member_of.is_some()) {
             let aggregate = member_of.map(|id| self.aggregates.get(&number(id)));

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::{CLOUDS_AUTHORITY, CLOUDS_FILE, HypervisorShareSpec};
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject};
+use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Subject};
 use provider_openstack::Awaited;
 
 use crate::configuration::Configuration;
 use crate::drain;
 use crate::leftovers;
-use crate::nova::{Access, Call, Change, Occupants, Question, Service, request};
+use crate::nova::{Access, Change, Occupants, Question, Service};
 
 /// A Nova that answers.
 pub struct Api {
@@ -49,13 +49,7 @@ impl Api {
     /// # Errors
     /// The call can't be written.
     pub fn call(&self, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
-        let access = self.access.clone();
-        let call = request(&Call { access, change }).map_err(|error| {
-            let message = format!("a call of Nova can't be written: {error}");
-            Failure::new(Reason::InternalError, message)
-        })?;
-        desired.call(call);
-        Ok(())
+        self.access.call(change, desired)
     }
 }
 

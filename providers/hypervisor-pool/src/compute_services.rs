@@ -45,6 +45,8 @@ pub struct Computes {
     pub lost: BTreeSet<String>,
     /// The compute services, by host. Missing where no nova-compute of this share ever ran.
     pub services: Lookup<BTreeMap<String, Service>>,
+    /// How the Nova is reached that answers.
+    pub access: Option<Access>,
     /// The leased nodes that are in the share's aggregate. None where it wants none, or Nova's aggregates can't be read.
     pub inside: Option<BTreeSet<String>>,
 }
@@ -83,6 +85,7 @@ pub fn reconcile(
             return Ok(Computes {
                 lost,
                 services: Lookup::Missing,
+                access: None,
                 inside: None,
             });
         }
@@ -102,14 +105,15 @@ pub fn reconcile(
     }
     let often = leases.draining() > 0 || is_asked || !progress.is_ready();
     desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
-    let services = match nova {
-        Nova::Known(api) => Lookup::Found(api.services),
-        Nova::Unknown(why) => Lookup::Unknown(why),
-        Nova::Never => Lookup::Missing,
+    let (services, access) = match nova {
+        Nova::Known(api) => (Lookup::Found(api.services), Some(api.access)),
+        Nova::Unknown(why) => (Lookup::Unknown(why), None),
+        Nova::Never => (Lookup::Missing, None),
     };
     Ok(Computes {
         lost,
         services,
+        access,
         inside,
     })
 }

@@ -30,6 +30,7 @@ mod share;
 mod state;
 mod status;
 mod surplus;
+mod traits;
 pub mod vlans;
 mod working;
 mod zone;
@@ -106,11 +107,12 @@ impl Composer for HypervisorShare {
             }
         }
         let unstored = recorded::without_room(subject, &computes.lost, observed);
+        let mut configuration = None;
         if leases.count() > 0 {
             let share = Share::of(subject, &leases, &reports);
             match namespace::compose(subject, observed, desired)? {
                 Progress::Ready => {
-                    share.compose(&computes, &unstored, observed, desired);
+                    configuration = share.compose(&computes, &unstored, observed, desired);
                 }
                 waiting => {
                     desired.conditions.set("AgentsReady", &waiting);
@@ -121,6 +123,15 @@ impl Composer for HypervisorShare {
         } else {
             hold::keep(subject, leases.nodes(), &unstored, observed, desired);
         }
+        let traits = traits::reconcile(
+            subject,
+            &leases,
+            reports.pods(),
+            &computes,
+            configuration.as_deref(),
+            observed,
+            desired,
+        )?;
         Ok(HypervisorShareStatus {
             hosts: leases.hosts(&reports),
             host_count: Some(leases.count()),
@@ -131,6 +142,7 @@ impl Composer for HypervisorShare {
                 .filter(|_| reports.has_servers())
                 .map(str::to_owned),
             lost: computes.lost.difference(&unstored).cloned().collect(),
+            traits,
             physical_networks,
             conditions: Vec::new(),
         })

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use jiff::{SignedDuration, Timestamp};
-use provider_composer::{ExternalRequest, Lookup, ObservedState};
+use provider_composer::{DesiredState, ExternalRequest, Failure, Lookup, ObservedState, Reason};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +71,12 @@ pub enum Question {
         /// The hosts.
         hosts: BTreeSet<String>,
     },
+    /// The resource providers in Placement with some of these traits: each [`ProviderTraits`] by its ID. Null if the clouds.yaml doesn't
+    /// say where Placement is.
+    Traits {
+        /// The traits that are sought.
+        traits: BTreeSet<String>,
+    },
     /// The hosts with a chassis in OVN: by host, whether Neutron says that its ovn-controller runs. Null if the clouds.yaml doesn't say
     /// where Neutron is.
     Chassis {
@@ -124,6 +130,15 @@ pub struct Leftover {
     pub host: String,
     /// Whether something is allocated of it or of one below it, so that Placement wouldn't delete it.
     pub is_allocated: bool,
+}
+
+/// A resource provider in Placement with some of the traits that are sought.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderTraits {
+    /// The name that libvirt has for its host.
+    pub name: String,
+    /// The traits that it has of those that are sought.
+    pub traits: BTreeSet<String>,
 }
 
 /// A group of hosts.
@@ -233,6 +248,13 @@ pub enum Change {
         /// The host that it was of.
         host: String,
     },
+    /// A resource provider has these traits no longer.
+    RemoveTraits {
+        /// Its ID.
+        provider: String,
+        /// The traits.
+        traits: BTreeSet<String>,
+    },
     /// The chassis is deleted of a host whose compute service was deleted by others.
     DeleteChassis {
         /// The host.
@@ -260,6 +282,20 @@ impl Access {
             Lookup::Missing => Lookup::Missing,
             Lookup::Unknown(why) => Lookup::Unknown(why),
         }
+    }
+
+    /// Changes something.
+    ///
+    /// # Errors
+    /// The call can't be written.
+    pub(crate) fn call(&self, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
+        let access = self.clone();
+        let call = request(&Call { access, change }).map_err(|error| {
+            let message = format!("a call of Nova can't be written: {error}");
+            Failure::new(Reason::InternalError, message)
+        })?;
+        desired.call(call);
+        Ok(())
     }
 }
 

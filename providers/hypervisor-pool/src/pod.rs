@@ -22,7 +22,7 @@ pub const COMPONENT: &str = "app.kubernetes.io/component";
 /// The container that checks what a node must have.
 const REQUIREMENTS: &str = "requirements";
 /// Annotation of pods: stands for the configuration that their processes have read.
-const CONFIGURATION: &str = "c5c3.io/configuration";
+pub const CONFIGURATION: &str = "c5c3.io/configuration";
 
 /// What a process of an agent may do on its node. Processes of agents are root, but for that of nova-migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

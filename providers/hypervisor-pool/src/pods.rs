@@ -8,7 +8,7 @@ use provider_openstack::Awaited;
 use serde::Deserialize;
 
 use crate::nodes::{self, Condition};
-use crate::pod::COMPONENT;
+use crate::pod::{COMPONENT, CONFIGURATION};
 
 /// A pod, as far as it is read.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -115,6 +115,12 @@ impl Pods {
 /// The agent that a pod is of.
 pub fn component_of(pod: &Live<Pod>) -> Option<&str> {
     pod.metadata.labels.get(COMPONENT).map(String::as_str)
+}
+
+/// What stands for the configuration that a pod's processes have read.
+pub fn configuration_of(pod: &Live<Pod>) -> Option<&str> {
+    let annotations = &pod.metadata.annotations;
+    annotations.get(CONFIGURATION).map(String::as_str)
 }
 
 /// Whether a pod is Ready. One that is being deleted may be.

@@ -19,6 +19,7 @@ use crate::drain::{self, DRAIN, Reports, WIPE};
 use crate::leases::Leases;
 use crate::nodes::{self, LEASE, Node, PHASE};
 use crate::pod::{Agent, Nodes};
+use crate::traits::NOVA_COMPUTE;
 use crate::working::Hosts;
 use crate::{hold, libvirt, status};
 
@@ -47,14 +48,14 @@ impl<'a> Share<'a> {
     }
 
     /// Composes everything in the namespace. What waits for its configuration stays as it is. `unstored` has the lost nodes that the status
-    /// has no room for.
+    /// has no room for. Returns what stands for the configuration of nova-compute, if it is known.
     pub fn compose(
         &self,
         computes: &Computes,
         unstored: &BTreeSet<String>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) {
+    ) -> Option<String> {
         let lacks = status::lacks(self.reports.pods());
         let requirements = status::requirements(&lacks);
         desired.conditions.note("HostsReady", &requirements);
@@ -126,13 +127,16 @@ impl<'a> Share<'a> {
             ),
             ("libvirt", "LibvirtReady", Ok(libvirt)),
             (
-                "nova-compute",
+                NOVA_COMPUTE,
                 "ComputeReady",
                 nova.clone()
                     .and_then(|nova| agents::nova_compute(settings, pool, &nova, &providers)),
             ),
         ];
         let agents = composed.each_ref().map(|(name, ..)| *name);
+        let compute = composed.iter().find(|(name, ..)| *name == NOVA_COMPUTE);
+        let compute = compute.and_then(|(.., agent)| agent.as_ref().ok());
+        let configuration = compute.map(|agent| agent.configuration.clone());
         for (name, condition, agent) in composed {
             match agent {
                 Ok(agent) => {
@@ -158,6 +162,7 @@ impl<'a> Share<'a> {
         hosts.report(self.subject, self.leases, desired);
         self.ending(observed, desired);
         hold::compose(&self.namespace, self.leases, unstored, observed, desired);
+        configuration
     }
 
     /// Composes what connects nodes to physical networks. Not all nodes must be: others have no gateways.

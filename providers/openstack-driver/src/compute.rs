@@ -245,6 +245,9 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
             host,
         } => return placement::join(session, aggregate, provider, host).await,
         Change::DeleteProvider { id, host } => return placement::delete(session, id, host).await,
+        Change::RemoveTraits { provider, traits } => {
+            return placement::remove_traits(session, provider, traits).await;
+        }
         Change::DeleteChassis { host } => return chassis::delete(session, host).await,
     };
     let sent = nova.send(method, &path, body.as_ref(), what).await;

@@ -128,6 +128,9 @@ impl Nova {
             nova::Question::Leftovers { hosts } => {
                 response(placement::leftovers(&session, &hosts).await?)
             }
+            nova::Question::Traits { traits } => {
+                response(placement::with_traits(&session, &traits).await?)
+            }
             nova::Question::Chassis { hosts } => response(chassis::of(&session, &hosts).await?),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hyper::Method;
-use provider_hypervisor_pool::nova::{Leftover, hosts_of};
+use provider_hypervisor_pool::nova::{Leftover, ProviderTraits, hosts_of};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -32,6 +32,13 @@ struct Allocations {
 #[derive(Deserialize)]
 struct Aggregates {
     aggregates: BTreeSet<String>,
+    resource_provider_generation: u64,
+}
+
+/// The traits of a resource provider.
+#[derive(Deserialize)]
+struct Traits {
+    traits: BTreeSet<String>,
     resource_provider_generation: u64,
 }
 
@@ -81,6 +88,62 @@ pub(crate) async fn join(
         "resource_provider_generation": found.resource_provider_generation,
     });
     let what = "the change of a resource provider's aggregates";
+    let sent = placement.send(Method::PUT, &path, Some(&body), what);
+    sent.await.map(drop)
+}
+
+/// The resource providers with some of these traits, by ID. None if it isn't known where Placement is.
+pub(crate) async fn with_traits(
+    session: &Session,
+    traits: &BTreeSet<String>,
+) -> Result<Option<BTreeMap<String, ProviderTraits>>, Error> {
+    let Some(placement) = session.placement() else {
+        return Ok(None);
+    };
+    let mut found: BTreeMap<String, ProviderTraits> = BTreeMap::new();
+    for name in traits {
+        let path = format!("/resource_providers?required={}", encoded(name));
+        let providers: Vec<Provider> = match list(placement, &path, PROVIDERS).await {
+            // Placement has no such trait.
+            Err(Error::Failed { status: 400, .. }) => continue,
+            providers => providers?,
+        };
+        for provider in providers {
+            let of_provider = found.entry(provider.uuid);
+            let of_provider = of_provider.or_insert_with(|| ProviderTraits {
+                name: provider.name,
+                traits: BTreeSet::new(),
+            });
+            of_provider.traits.insert(name.clone());
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Removes traits from a resource provider, which keeps others. One that has changed since it was read is tried again.
+pub(crate) async fn remove_traits(
+    session: &Session,
+    provider: &str,
+    traits: &BTreeSet<String>,
+) -> Result<(), Error> {
+    let placement = placement(session)?;
+    let path = format!("/resource_providers/{}/traits", encoded(provider));
+    let what = "the traits of a resource provider";
+    let reply = match placement.send(Method::GET, &path, None, what).await {
+        // It is gone.
+        Err(Error::Failed { status: 404, .. }) => return Ok(()),
+        reply => reply?,
+    };
+    let found: Traits = serde_json::from_value(reply).map_err(|_| placement.strange(what))?;
+    if found.traits.is_disjoint(traits) {
+        return Ok(());
+    }
+    let others: BTreeSet<&String> = found.traits.difference(traits).collect();
+    let body = json!({
+        "traits": others,
+        "resource_provider_generation": found.resource_provider_generation,
+    });
+    let what = "the change of a resource provider's traits";
     let sent = placement.send(Method::PUT, &path, Some(&body), what);
     sent.await.map(drop)
 }

@@ -52,7 +52,28 @@ fn answer(request: &str) -> (u16, Value) {
             200,
             json!({ "aggregates": ["u"], "resource_provider_generation": 8 }),
         ),
-        "PUT /placement/resource_providers/b/aggregates" => (200, json!({})),
+        "PUT /placement/resource_providers/b/aggregates"
+        | "PUT /placement/resource_providers/b/traits" => (200, json!({})),
+        "GET /placement/resource_providers?required=CUSTOM_TIER" => (
+            200,
+            json!({ "resource_providers": [provider("b", "node-b", None), provider("c", "node-c.example.com", None)] }),
+        ),
+        "GET /placement/resource_providers?required=CUSTOM_PCI" => (
+            200,
+            json!({ "resource_providers": [provider("b", "node-b", None)] }),
+        ),
+        "GET /placement/resource_providers?required=CUSTOM_NONE" => (
+            400,
+            json!({ "errors": [{ "detail": "No such trait(s): CUSTOM_NONE." }] }),
+        ),
+        "GET /placement/resource_providers/b/traits" => (
+            200,
+            json!({ "traits": ["CUSTOM_PCI", "CUSTOM_TIER", "HW_CPU_X86_AVX"], "resource_provider_generation": 9 }),
+        ),
+        "GET /placement/resource_providers/c/traits" => (
+            200,
+            json!({ "traits": ["HW_CPU_X86_AVX"], "resource_provider_generation": 9 }),
+        ),
         // Another host has the name of node-a, with a domain.
         "GET /v2.1/os-hypervisors/c" => (200, json!({ "hypervisor": { "id": "c" } })),
         "GET /placement/resource_providers?in_tree=a" => (
@@ -143,6 +164,9 @@ async fn clouds_yaml_without_placement_is_no_answer_that_there_is_no_provider() 
     for question in [
         Question::Leftovers { hosts },
         Question::Members { aggregate },
+        Question::Traits {
+            traits: BTreeSet::from(["CUSTOM_TIER".to_owned()]),
+        },
     ] {
         assert_eq!(observe(&access, question).await?, Value::Null);
     }
@@ -222,6 +246,44 @@ async fn resource_provider_joins_an_aggregate_and_stays_in_others() -> Test {
             "GET /placement/resource_providers/b/aggregates placement 1.19",
             r#"PUT /placement/resource_providers/b/aggregates placement 1.19 {"aggregates": Array [String("other"), String("u")], "resource_provider_generation": Number(7)}"#,
             "GET /placement/resource_providers/c/aggregates placement 1.19",
+        ]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn resource_providers_with_traits_have_those_that_are_sought() -> Test {
+    let (access, log) = server(answer).await?;
+    let traits = hosts(["CUSTOM_TIER", "CUSTOM_PCI", "CUSTOM_NONE"]);
+    assert_eq!(
+        observe(&access, Question::Traits { traits }).await?,
+        json!({
+            "b": { "name": "node-b", "traits": ["CUSTOM_PCI", "CUSTOM_TIER"] },
+            "c": { "name": "node-c.example.com", "traits": ["CUSTOM_TIER"] },
+        }),
+        "Placement refuses a trait that it doesn't have"
+    );
+    assert_eq!(log.lock().unwrap().len(), 3);
+    Ok(())
+}
+
+#[tokio::test]
+async fn resource_provider_loses_traits_and_keeps_others() -> Test {
+    let (access, log) = server(answer).await?;
+    for provider in ["b", "c", "gone"] {
+        let change = Change::RemoveTraits {
+            provider: provider.to_owned(),
+            traits: BTreeSet::from(["CUSTOM_TIER".to_owned()]),
+        };
+        call(&access, change).await?;
+    }
+    assert_eq!(
+        *log.lock().unwrap(),
+        [
+            "GET /placement/resource_providers/b/traits placement 1.19",
+            r#"PUT /placement/resource_providers/b/traits placement 1.19 {"resource_provider_generation": Number(9), "traits": Array [String("CUSTOM_PCI"), String("HW_CPU_X86_AVX")]}"#,
+            "GET /placement/resource_providers/c/traits placement 1.19",
+            "GET /placement/resource_providers/gone/traits placement 1.19",
         ]
     );
     Ok(())

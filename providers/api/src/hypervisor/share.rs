@@ -263,6 +263,11 @@ pub struct HypervisorShareStatus {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 1000), inner(length(min = 1, max = 253)))]
     pub lost: Vec<String>,
+    /// At most 128 traits that nodes have in Placement or may have: those of the spec, then those of an earlier spec until no node has
+    /// them.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 128), inner(length(min = 1, max = 255)))]
+    pub traits: Vec<String>,
     /// The part of each physical network that is this control plane's alone.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 16))]

@@ -37,6 +37,7 @@ mod returned;
 mod root;
 mod same_identity;
 mod surplus;
+mod traits;
 mod uplinks;
 mod vlans;
 mod wipe;

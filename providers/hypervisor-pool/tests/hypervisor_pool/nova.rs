@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use jiff::SignedDuration;
 use provider_composer_testing::{Cluster, System};
 use provider_hypervisor_pool::nova::{
-    Access, Aggregate, Call, Change, Leftover, Occupants, Query, Question, SYSTEM, Service,
+    Access, Aggregate, Call, Change, Leftover, Occupants, ProviderTraits, Query, Question, SYSTEM,
+    Service,
 };
 use serde_json::{Value, json};
 
@@ -38,6 +39,8 @@ pub struct State {
     pub left: BTreeMap<String, String>,
     /// Whether something is allocated of these.
     pub is_allocated: bool,
+    /// The custom traits of the hosts' resource providers.
+    pub traits: BTreeMap<String, BTreeSet<String>>,
     /// The hosts with a chassis, and whether its ovn-controller runs.
     pub chassis: BTreeMap<String, bool>,
     /// Whether Neutron doesn't answer.
@@ -99,6 +102,12 @@ impl State {
                 assert_eq!(self.left.get(&id), Some(&host));
                 refuse(self.is_allocated, "something is allocated there")?;
                 self.left.remove(&id);
+            }
+            Change::RemoveTraits { provider, traits } => {
+                let host = provider.strip_prefix("provider-").unwrap();
+                let own = self.traits.get_mut(host).unwrap();
+                assert!(own.is_superset(&traits), "they were read");
+                own.retain(|name| !traits.contains(name));
             }
             Change::DeleteChassis { host } => {
                 assert!(!self.services.contains_key(&host));
@@ -166,6 +175,18 @@ impl State {
         let hosts = hosts.filter(|host| !self.starting.contains(*host));
         let servers = |host| self.occupants.get(host).map_or(0, |found| found.servers);
         hosts.map(|host| (host, servers(host))).collect()
+    }
+
+    /// The resource providers with some of these traits, by ID.
+    fn with_traits(&self, sought: &BTreeSet<String>) -> BTreeMap<String, ProviderTraits> {
+        let providers = self.traits.iter().map(|(host, own)| {
+            let name = self.named.get(host).unwrap_or(host).clone();
+            let traits = own.intersection(sought).cloned().collect();
+            (format!("provider-{host}"), ProviderTraits { name, traits })
+        });
+        providers
+            .filter(|(_, provider)| !provider.traits.is_empty())
+            .collect()
     }
 
     /// The resource providers in an aggregate, by ID.
@@ -311,6 +332,11 @@ impl System for Nova {
                 }
                 Question::Members { aggregate } => match state.placement {
                     Placement::Answering => json!(state.members(&aggregate)),
+                    Placement::Silent => return None,
+                    Placement::NotInClouds => Value::Null,
+                },
+                Question::Traits { traits } => match state.placement {
+                    Placement::Answering => json!(state.with_traits(&traits)),
                     Placement::Silent => return None,
                     Placement::NotInClouds => Value::Null,
                 },
