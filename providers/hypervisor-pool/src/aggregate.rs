@@ -16,6 +16,9 @@ use crate::zone::{self, OccupantsOf};
 const SHARE: &str = "c5c3.hypervisor-share";
 /// The key that has the zone.
 const ZONE: &str = "availability_zone";
+/// How keys begin by which an administrator keeps hosts for projects (nova/scheduler/filters/aggregate_multitenancy_isolation.py) or for
+/// flavors that require a trait (nova/scheduler/request_filter.py, `isolate_aggregates`). They stay.
+const ISOLATING: [&str; 2] = ["filter_tenant_id", "trait:"];
 /// What is waited for while something changes.
 pub const WAITS: &str = "Aggregate";
 /// What to do where another share has the identity of a share that isn't the first one.
@@ -248,6 +251,7 @@ fn invalid_keys(share: &Subject<HypervisorShareSpec>) -> Progress {
     }
 }
 
+/// Returns what changes in an aggregate's metadata. What a share doesn't want is removed, unless it isolates hosts.
 fn difference(
     wanted: &BTreeMap<String, String>,
     own: &BTreeMap<String, String>,
@@ -256,7 +260,9 @@ fn difference(
         .iter()
         .filter(|(key, value)| own.get(*key) != Some(value));
     let set = set.map(|(key, value)| (key.clone(), Some(value.clone())));
-    let gone = own.keys().filter(|key| !wanted.contains_key(*key));
+    let isolates = |key: &str| ISOLATING.iter().any(|start| key.starts_with(start));
+    let gone = own.keys();
+    let gone = gone.filter(|key| !wanted.contains_key(*key) && !isolates(key));
     set.chain(gone.map(|key| (key.clone(), None))).collect()
 }
 

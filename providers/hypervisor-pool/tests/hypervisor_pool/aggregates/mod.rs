@@ -100,6 +100,38 @@ fn aggregate_of_a_share_has_its_nodes_zone_and_metadata() {
 }
 
 #[test]
+fn metadata_by_which_an_administrator_isolates_hosts_stays() {
+    let (mut cluster, nova) = started();
+    let wanted = json!({ "name": "hv-pool-a", "metadata": { "tier": "premium" } });
+    set(&mut cluster, "aggregate", wanted);
+    later(&mut cluster);
+    let set_by_hand = [
+        "filter_tenant_id",
+        "filter_tenant_id-2",
+        "trait:CUSTOM_TIER_PREMIUM",
+        "other",
+    ];
+    nova.change(|state| {
+        let set = set_by_hand.map(|key| (key.to_owned(), "value".to_owned()));
+        state.aggregates[0].metadata.extend(set);
+    });
+    later(&mut cluster);
+    let metadata = nova.change(|state| state.aggregates[0].metadata.clone());
+    let keys: Vec<&String> = metadata.keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "c5c3.hypervisor-share",
+            "filter_tenant_id",
+            "filter_tenant_id-2",
+            "tier",
+            "trait:CUSTOM_TIER_PREMIUM"
+        ]
+    );
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+}
+
+#[test]
 fn aggregate_that_somebody_made_is_not_changed() {
     let (mut cluster, nova) = started();
     let made = Aggregate {
