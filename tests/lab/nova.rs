@@ -247,6 +247,8 @@ fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
             (200, json!({ "services": services.collect::<Vec<_>>() }))
         }
         _ if line.starts_with("GET /v2.1/os-migrations") => (200, json!({ "migrations": [] })),
+        // No provider has a trait of an earlier spec.
+        "GET /traits?name=startswith:CUSTOM_" => (200, json!({ "traits": [] })),
         _ if line.starts_with("GET /v2.0/agents?") => (200, json!({ "agents": [] })),
         _ => (404, json!({})),
     }
@@ -263,10 +265,6 @@ impl NovaState {
     /// Answers a request for resource providers, whose path ends with a text. Each host with a compute service has one, whose ID is
     /// the host, and is in the same aggregates as the host.
     fn providers(&mut self, method: &str, path: &str, body: &Value) -> (u16, Value) {
-        if method == "GET" && path.starts_with("?required=CUSTOM_") {
-            // No provider has a trait of an earlier spec.
-            return (200, json!({ "resource_providers": [] }));
-        }
         let member_of = path.strip_prefix("?member_of=");
         if method == "GET" && (path == "?required=COMPUTE_NODE" || member_of.is_some()) {
             let aggregate = member_of.map(|id| self.aggregates.get(&number(id)));

@@ -92,7 +92,8 @@ pub(crate) async fn join(
     sent.await.map(drop)
 }
 
-/// The resource providers with some of these traits, by ID. None if it isn't known where Placement is.
+/// The resource providers with some of these custom traits, by ID. None if it isn't known where Placement is. Placement refuses to look for a
+/// trait that it doesn't have with the status of any other request that it doesn't take, so only those that it lists are sought.
 pub(crate) async fn with_traits(
     session: &Session,
     traits: &BTreeSet<String>,
@@ -100,14 +101,13 @@ pub(crate) async fn with_traits(
     let Some(placement) = session.placement() else {
         return Ok(None);
     };
+    let existing: Vec<String> =
+        list(placement, "/traits?name=startswith:CUSTOM_", "traits").await?;
+    let existing = existing.iter().filter(|name| traits.contains(*name));
     let mut found: BTreeMap<String, ProviderTraits> = BTreeMap::new();
-    for name in traits {
+    for name in existing {
         let path = format!("/resource_providers?required={}", encoded(name));
-        let providers: Vec<Provider> = match list(placement, &path, PROVIDERS).await {
-            // Placement has no such trait.
-            Err(Error::Failed { status: 400, .. }) => continue,
-            providers => providers?,
-        };
+        let providers: Vec<Provider> = list(placement, &path, PROVIDERS).await?;
         for provider in providers {
             let of_provider = found.entry(provider.uuid);
             let of_provider = of_provider.or_insert_with(|| ProviderTraits {

@@ -62,10 +62,15 @@ fn answer(request: &str) -> (u16, Value) {
             200,
             json!({ "resource_providers": [provider("b", "node-b", None)] }),
         ),
-        "GET /placement/resource_providers?required=CUSTOM_NONE" => (
-            400,
-            json!({ "errors": [{ "detail": "No such trait(s): CUSTOM_NONE." }] }),
+        "GET /placement/traits?name=startswith:CUSTOM_" => (
+            200,
+            json!({ "traits": ["CUSTOM_OTHER", "CUSTOM_PCI", "CUSTOM_REFUSED", "CUSTOM_TIER"] }),
         ),
+        // As for each trait that it doesn't have.
+        "GET /placement/resource_providers?required=CUSTOM_NONE" => (400, json!({ "errors": [] })),
+        "GET /placement/resource_providers?required=CUSTOM_REFUSED" => {
+            (400, json!({ "errors": [] }))
+        }
         "GET /placement/resource_providers/b/traits" => (
             200,
             json!({ "traits": ["CUSTOM_PCI", "CUSTOM_TIER", "HW_CPU_X86_AVX"], "resource_provider_generation": 9 }),
@@ -263,7 +268,28 @@ async fn resource_providers_with_traits_have_those_that_are_sought() -> Test {
         }),
         "Placement refuses a trait that it doesn't have"
     );
-    assert_eq!(log.lock().unwrap().len(), 3);
+    assert_eq!(
+        *log.lock().unwrap(),
+        [
+            "GET /placement/traits?name=startswith:CUSTOM_ placement 1.19",
+            "GET /placement/resource_providers?required=CUSTOM_PCI placement 1.19",
+            "GET /placement/resource_providers?required=CUSTOM_TIER placement 1.19",
+        ]
+    );
+    Ok(())
+}
+
+/// Otherwise the trait would be forgotten.
+#[tokio::test]
+async fn refused_request_for_a_trait_is_no_answer_that_no_resource_provider_has_it() -> Test {
+    let (access, _) = server(answer).await?;
+    let traits = BTreeSet::from(["CUSTOM_REFUSED".to_owned()]);
+    assert_eq!(
+        observe(&access, Question::Traits { traits }).await,
+        Err(DriverError::Unavailable(format!(
+            "Placement at {HOST} answered 400 to resource_providers"
+        )))
+    );
     Ok(())
 }
 
