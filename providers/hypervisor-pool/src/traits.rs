@@ -30,7 +30,8 @@ const CUSTOM: &str = "CUSTOM_";
 const REMEMBERED: usize = 128;
 
 /// Removes from Placement what nodes have of a share's former traits, once nova-compute has started there with the present ones, which
-/// `configuration` stands for. Before, it would add them again. Returns the traits that nodes have or may have.
+/// `configuration` stands for. Before, it would add them again. Returns the traits that nodes have or may have: those that the share leases,
+/// and those that it has lost, which a person may give back.
 ///
 /// # Errors
 /// A call can't be written.
@@ -43,14 +44,14 @@ pub fn reconcile(
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<Vec<String>, Failure> {
-    let wanted = &share.spec.traits;
+    let (wanted, lost) = (&share.spec.traits, &computes.lost);
     let former = share.status.traits.iter();
     let former: BTreeSet<String> = former
         .filter(|name| name.starts_with(CUSTOM) && !wanted.contains(name))
         .cloned()
         .collect();
     let never_ran = matches!(computes.services, Lookup::Missing);
-    if former.is_empty() || leases.nodes().is_empty() || never_ran {
+    if former.is_empty() || (never_ran && lost.is_empty()) {
         return Ok(wanted.clone());
     }
     let all = wanted.iter().chain(&former).take(REMEMBERED);
@@ -127,7 +128,9 @@ pub fn reconcile(
     let left = providers.iter().filter(|(id, _)| !foreign.contains(id));
     let left: BTreeSet<&String> = left.map(|(_, (host, _))| *host).collect();
     let left = Vec::from_iter(left);
-    match progress(&names, &outdated, &left) {
+    // Each may be given back to the share as it was.
+    let lost = Vec::from_iter(lost);
+    match progress(&names, &outdated, &left, &lost) {
         Some(progress) => {
             desired.conditions.note(CONDITION, &progress);
             Ok(all)
@@ -137,7 +140,12 @@ pub fn reconcile(
 }
 
 /// What is waited for, if anything.
-fn progress(names: &str, outdated: &[&String], left: &[&String]) -> Option<Progress> {
+fn progress(
+    names: &str,
+    outdated: &[&String],
+    left: &[&String],
+    lost: &[&String],
+) -> Option<Progress> {
     let mut messages = Vec::new();
     if !outdated.is_empty() {
         messages.push(format!(
@@ -149,6 +157,12 @@ fn progress(names: &str, outdated: &[&String], left: &[&String]) -> Option<Progr
         messages.push(format!(
             "waits for Placement to remove them from the resource providers of {}",
             named(left, ", ")
+        ));
+    }
+    if !lost.is_empty() {
+        messages.push(format!(
+            "waits until Nova and Placement have nothing left of {}, which this share leases no longer",
+            named(lost, ", ")
         ));
     }
     let message = format!(

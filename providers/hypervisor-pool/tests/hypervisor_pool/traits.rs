@@ -6,6 +6,7 @@ use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::Pod;
 use provider_composer::Key;
 use provider_composer_testing::Cluster;
+use provider_hypervisor_pool::LEASE;
 use serde_json::{Value, json};
 
 use crate::drain::node_key;
@@ -160,14 +161,62 @@ fn former_trait_is_remembered_while_placement_does_not_answer() {
     assert_eq!(remembered(&cluster), json!([PRESENT]));
 }
 
+/// What is waited for on account of nodes whose Node was deleted.
+fn waits_for_lost(nodes: &str) -> Option<[String; 3]> {
+    waits(&format!(
+        "waits until Nova and Placement have nothing left of {nodes}, which this share leases no longer"
+    ))
+}
+
+/// A share whose node-a has lost the former trait, and whose node-b is deleted while its servers stay.
+fn changed_while_a_node_is_lost() -> (Cluster, Nova) {
+    let (mut cluster, nova) = changed();
+    nova.occupy("node-b", 1, 0);
+    cluster.delete(&node_key("node-b"));
+    later(&mut cluster);
+    restart(&mut cluster, &nova, &["node-a"]);
+    later(&mut cluster);
+    assert_eq!(traits(&nova, "node-a"), [PRESENT]);
+    assert_eq!(traits(&nova, "node-b"), [FORMER]);
+    assert_eq!(removed(&cluster), waits_for_lost("node-b"));
+    assert_eq!(remembered(&cluster), json!([PRESENT, FORMER]));
+    (cluster, nova)
+}
+
 #[test]
-fn former_trait_is_forgotten_with_the_last_node() {
-    let (mut cluster, _nova) = changed();
+fn former_trait_is_removed_from_a_lost_node_that_is_given_back() {
+    let (mut cluster, nova) = changed_while_a_node_is_lost();
+    put_node(&mut cluster, "node-b", "10.0.0.2");
+    cluster.edit(&node_key("node-b"), |node| {
+        node["metadata"]["labels"][LEASE] = json!("prod");
+    });
+    later(&mut cluster);
+    restart(&mut cluster, &nova, &["node-a", "node-b"]);
+    later(&mut cluster);
+    assert_eq!(traits(&nova, "node-b"), [PRESENT]);
+    assert_eq!(removed(&cluster), None);
+    assert_eq!(remembered(&cluster), json!([PRESENT]));
+}
+
+#[test]
+fn former_trait_is_forgotten_once_nothing_is_left_of_lost_nodes() {
+    let (mut cluster, nova) = changed_while_a_node_is_lost();
+    nova.occupy("node-b", 0, 0);
+    nova.set_up("node-b", false);
+    later(&mut cluster);
+    assert_eq!(removed(&cluster), None);
+    assert_eq!(remembered(&cluster), json!([PRESENT]));
+}
+
+#[test]
+fn former_trait_is_remembered_where_all_nodes_are_lost() {
+    let (mut cluster, nova) = changed();
     later(&mut cluster);
     for node in ["node-a", "node-b"] {
+        nova.occupy(node, 1, 0);
         cluster.delete(&node_key(node));
     }
     later(&mut cluster);
-    assert_eq!(remembered(&cluster), json!([PRESENT]));
-    assert_eq!(removed(&cluster), None);
+    assert_eq!(removed(&cluster), waits_for_lost("node-a, node-b"));
+    assert_eq!(remembered(&cluster), json!([PRESENT, FORMER]));
 }
