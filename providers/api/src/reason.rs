@@ -219,7 +219,8 @@ reasons! {
         /// No part of the network's VLANs is left: widen its `vlanRange` in the HypervisorPool, lower `vlansPerShare`, or delete a share.
         VlansExhausted,
         /// Nova moves no host with servers to another availability zone: delete or shelve the servers on the host that the message
-        /// names, or set `availabilityZone` back (with claims, the label `availability-zone` of the pool).
+        /// names, or set `availabilityZone` back (with claims, the label `availability-zone` of the pool). Or a zone is removed only with
+        /// its aggregate, which has properties that an administrator set: remove those that the message names.
         ZoneInUse,
         /// Nova has servers on a node whose lease a person ended, by deleting its Node or its label: make sure that the machine is off,
         /// then [evacuate or delete its servers](hypervisors.md#remove-a-dead-node).

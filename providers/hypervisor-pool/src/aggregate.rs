@@ -18,7 +18,11 @@ const SHARE: &str = "c5c3.hypervisor-share";
 const ZONE: &str = "availability_zone";
 /// How keys begin by which an administrator keeps hosts for projects (nova/scheduler/filters/aggregate_multitenancy_isolation.py) or for
 /// flavors that require a trait (nova/scheduler/request_filter.py, `isolate_aggregates`). They stay.
-const ISOLATING: [&str; 2] = ["filter_tenant_id", "trait:"];
+const ISOLATING: [&str; 2] = ["filter_tenant_id", TRAIT];
+/// How keys begin that name a trait.
+const TRAIT: &str = "trait:";
+/// How the key begins that tells of another one that it is the share's, since an administrator could have set that.
+const MARK: &str = "c5c3.from-share:";
 /// What is waited for while something changes.
 pub const WAITS: &str = "Aggregate";
 /// What to do where another share has the identity of a share that isn't the first one.
@@ -117,9 +121,11 @@ pub fn changes(
     let taken = is_taken.then(|| taken(&wanted));
     // Nova removes a zone only with its aggregate.
     let is_removed = own.zone.is_some() && wanted.zone.is_none();
-    let kept = match is_removed && !unleased.is_empty() {
-        true => Some(zone::kept_by_others(own, unleased)),
-        false => zone::kept(own, wanted.zone, occupants),
+    let lost = lost_with(own, &wanted.metadata);
+    let kept = match is_removed {
+        true if !unleased.is_empty() => Some(zone::kept_by_others(own, unleased)),
+        true if !lost.is_empty() => Some(zone::kept_by_metadata(own, &lost)),
+        _ => zone::kept(own, wanted.zone, occupants),
     };
     let possible = Wanted {
         name: if is_taken { &own.name } else { wanted.name },
@@ -144,6 +150,10 @@ fn leaving(
     unleased: &[&String],
     occupants: OccupantsOf<'_>,
 ) -> (Vec<Change>, Progress) {
+    let lost = lost_with(own, &BTreeMap::new());
+    if !lost.is_empty() {
+        return (Vec::new(), zone::kept_by_metadata(own, &lost));
+    }
     let hosts = own.hosts.iter().filter(|host| !unleased.contains(host));
     let leaving = Aggregate {
         hosts: hosts.cloned().collect(),
@@ -177,7 +187,7 @@ fn update(
             zone: wanted.zone.map(str::to_owned),
         });
     }
-    let metadata = difference(&wanted.metadata, &own.metadata);
+    let metadata = difference(&wanted.metadata, own);
     if !metadata.is_empty() {
         changes.push(Change::SetMetadata { id, metadata });
     }
@@ -209,6 +219,9 @@ fn wanted<'a>(share: &'a Subject<HypervisorShareSpec>, identity: &'a str) -> Opt
     let metadata = metadata.map(|(key, value)| (nova_key(key), value.clone()));
     let metadata = metadata.filter(|(key, _)| is_valid(key));
     let mut metadata: BTreeMap<String, String> = metadata.collect();
+    let marks = metadata.keys().filter(|key| isolates(key));
+    let marks: Vec<String> = marks.map(|key| mark(key)).collect();
+    metadata.extend(marks.into_iter().map(|mark| (mark, "true".to_owned())));
     metadata.insert(SHARE.to_owned(), identity.to_owned());
     Some(Wanted {
         identity,
@@ -251,18 +264,45 @@ fn invalid_keys(share: &Subject<HypervisorShareSpec>) -> Progress {
     }
 }
 
-/// Returns what changes in an aggregate's metadata. What a share doesn't want is removed, unless it isolates hosts.
+/// Whether hosts are kept for projects or flavors by a key.
+fn isolates(key: &str) -> bool {
+    ISOLATING.iter().any(|start| key.starts_with(start))
+}
+
+/// The key that tells of another one that it is the share's.
+fn mark(key: &str) -> String {
+    format!("{MARK}{key}")
+}
+
+/// Whether an administrator set a key, by which hosts are isolated.
+fn is_set_by_hand(key: &str, own: &Aggregate) -> bool {
+    isolates(key) && !own.metadata.contains_key(&mark(key))
+}
+
+/// Returns the keys that an administrator set, and that would be lost with an aggregate.
+fn lost_with<'a>(own: &'a Aggregate, wanted: &BTreeMap<String, String>) -> Vec<&'a String> {
+    let keys = own.metadata.keys();
+    keys.filter(|key| !wanted.contains_key(*key) && is_set_by_hand(key, own))
+        .collect()
+}
+
+/// Returns what changes in an aggregate's metadata. What a share doesn't want is removed, unless an administrator set it to isolate hosts. A
+/// mark is removed after its key, so that the key isn't taken for an administrator's where Nova fails in between.
 fn difference(
     wanted: &BTreeMap<String, String>,
-    own: &BTreeMap<String, String>,
+    own: &Aggregate,
 ) -> BTreeMap<String, Option<String>> {
+    let has = &own.metadata;
     let set = wanted
         .iter()
-        .filter(|(key, value)| own.get(*key) != Some(value));
+        .filter(|(key, value)| has.get(*key) != Some(value));
     let set = set.map(|(key, value)| (key.clone(), Some(value.clone())));
-    let isolates = |key: &str| ISOLATING.iter().any(|start| key.starts_with(start));
-    let gone = own.keys();
-    let gone = gone.filter(|key| !wanted.contains_key(*key) && !isolates(key));
+    let is_mark = |key: &str| {
+        let marked = key.strip_prefix(MARK);
+        marked.is_some_and(|marked| has.contains_key(marked))
+    };
+    let gone = has.keys().filter(|key| !wanted.contains_key(*key));
+    let gone = gone.filter(|key| !is_set_by_hand(key, own) && !is_mark(key));
     set.chain(gone.map(|key| (key.clone(), None))).collect()
 }
 

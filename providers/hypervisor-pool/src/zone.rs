@@ -52,6 +52,22 @@ pub fn kept_by_others(own: &Aggregate, unleased: &[&String]) -> Progress {
     Progress::failed(Reason::ZoneInUse, message)
 }
 
+/// Why an aggregate stays with its zone, which is removed only with it, while it has metadata that an administrator set.
+pub fn kept_by_metadata(own: &Aggregate, keys: &[&String]) -> Progress {
+    let properties: Vec<String> = keys.iter().map(|key| format!("--property {key}")).collect();
+    let message = format!(
+        "the aggregate {} stays, and its availability zone {}, because the properties that keep its hosts for projects or flavors would be lost \
+         with it: {}. Remove them by `openstack aggregate unset {} {}`, and set them again where the share still has an aggregate; or set \
+         availabilityZone and aggregate back",
+        own.name,
+        shown(own.zone.as_deref()),
+        named(keys, ", "),
+        properties.join(" "),
+        own.name
+    );
+    Progress::failed(Reason::ZoneInUse, message)
+}
+
 /// Returns those of some hosts that Nova would add to an aggregate with a zone, and why not all of them.
 pub fn joining<'a>(
     hosts: BTreeSet<&'a String>,

@@ -131,6 +131,41 @@ fn metadata_by_which_an_administrator_isolates_hosts_stays() {
     assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
 }
 
+fn metadata_keys(nova: &Nova) -> Vec<String> {
+    nova.change(|state| state.aggregates[0].metadata.keys().cloned().collect())
+}
+
+#[test]
+fn metadata_that_isolates_hosts_is_removed_with_the_label_that_it_came_from() {
+    let (mut cluster, nova) = started();
+    let label = |metadata: Value| json!({ "name": "hv-pool-a", "metadata": metadata });
+    let wanted = json!({ "filter_tenant_id": "a", "trait/CUSTOM_TIER_PREMIUM": "required" });
+    set(&mut cluster, "aggregate", label(wanted));
+    later(&mut cluster);
+    assert_eq!(
+        metadata_keys(&nova),
+        [
+            "c5c3.from-share:filter_tenant_id",
+            "c5c3.from-share:trait:CUSTOM_TIER_PREMIUM",
+            "c5c3.hypervisor-share",
+            "filter_tenant_id",
+            "trait:CUSTOM_TIER_PREMIUM"
+        ]
+    );
+    nova.change(|state| {
+        let by_hand = ("filter_tenant_id-2".to_owned(), "b".to_owned());
+        state.aggregates[0].metadata.extend([by_hand]);
+    });
+    set(&mut cluster, "aggregate", label(json!({})));
+    later(&mut cluster);
+    later(&mut cluster);
+    assert_eq!(
+        metadata_keys(&nova),
+        ["c5c3.hypervisor-share", "filter_tenant_id-2"]
+    );
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+}
+
 #[test]
 fn aggregate_that_somebody_made_is_not_changed() {
     let (mut cluster, nova) = started();

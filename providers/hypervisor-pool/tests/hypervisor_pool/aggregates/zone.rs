@@ -82,6 +82,48 @@ fn zone_is_not_removed_from_hosts_with_servers(#[case] aggregate: Value) {
     assert_eq!(aggregates(&nova)[0][3], before[0][3]);
 }
 
+/// Nova removes a zone only with its aggregate.
+#[rstest::rstest]
+#[case::another_aggregate_remains(json!({ "name": "prod" }))]
+#[case::none_remains(json!(null))]
+fn zone_is_not_removed_with_what_an_administrator_set_to_isolate_hosts(#[case] aggregate: Value) {
+    let (mut cluster, nova) = in_zone_a();
+    nova.change(|state| {
+        let keys = ["filter_tenant_id", "trait:CUSTOM_TIER_PREMIUM"];
+        let by_hand = keys.map(|key| (key.to_owned(), "required".to_owned()));
+        state.aggregates[0].metadata.extend(by_hand);
+    });
+    set(&mut cluster, "aggregate", aggregate.clone());
+    set(&mut cluster, "availabilityZone", json!(null));
+    let before = aggregates(&nova);
+    assert_eq!(
+        refusal(&mut cluster, &nova),
+        zone_in_use(
+            "the aggregate prod stays, and its availability zone zone-a, because the properties that keep its hosts for projects or flavors \
+             would be lost with it: filter_tenant_id, trait:CUSTOM_TIER_PREMIUM. Remove them by `openstack aggregate unset --property \
+             filter_tenant_id --property trait:CUSTOM_TIER_PREMIUM prod`, and set them again where the share still has an aggregate; or set \
+             availabilityZone and aggregate back"
+        )
+    );
+    assert_eq!(aggregates(&nova), before);
+
+    nova.change(|state| {
+        let own = &mut state.aggregates[0].metadata;
+        own.retain(|key, _| key == "c5c3.hypervisor-share");
+    });
+    later(&mut cluster);
+    later(&mut cluster);
+    let zones = nova.change(|state| {
+        let zones = state.aggregates.iter().map(|one| one.zone.clone());
+        zones.collect::<Vec<_>>()
+    });
+    let left: Vec<Option<String>> = match aggregate.is_null() {
+        true => Vec::new(),
+        false => vec![None],
+    };
+    assert_eq!(zones, left);
+}
+
 #[test]
 fn host_with_servers_does_not_enter_a_zone_and_others_do() {
     let (mut cluster, nova) = started();
