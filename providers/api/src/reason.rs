@@ -240,6 +240,9 @@ reasons! {
         /// [connect a physical network](hypervisors.md#connect-a-physical-network). Nothing to do where only other nodes are to be
         /// gateways.
         UplinkMissing,
+        /// Nova's aggregate keeps its hosts for flavors that require a trait, which the hosts have no longer: remove the property that the
+        /// message names, or give the share the trait again (with claims, by the label of the pool).
+        TraitMissing,
     }
     "A ShootKubeconfig" {
         /// More than half of the kubeconfig's life has passed, and it can't be renewed: the message says until when it is valid, and why.

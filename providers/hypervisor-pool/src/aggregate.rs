@@ -68,7 +68,7 @@ pub fn is_in_another_aggregate(host: &str, own: Option<&Aggregate>, found: &[Agg
 }
 
 /// The name of the aggregate that a share wants, if it wants one.
-fn name(share: &Subject<HypervisorShareSpec>) -> &str {
+pub fn name(share: &Subject<HypervisorShareSpec>) -> &str {
     let aggregate = share.spec.aggregate.as_ref();
     aggregate.map_or(share.name(), |aggregate| aggregate.name.as_str())
 }
@@ -284,6 +284,14 @@ fn lost_with<'a>(own: &'a Aggregate, wanted: &BTreeMap<String, String>) -> Vec<&
     let keys = own.metadata.keys();
     keys.filter(|key| !wanted.contains_key(*key) && is_set_by_hand(key, own))
         .collect()
+}
+
+/// Returns the traits that flavors must require to find the hosts of an aggregate, where Nova isolates aggregates.
+pub fn isolating_traits(own: &Aggregate) -> BTreeSet<String> {
+    let required = own.metadata.iter();
+    let required = required.filter(|(_, value)| *value == "required");
+    let traits = required.filter_map(|(key, _)| key.strip_prefix(TRAIT));
+    traits.map(str::to_owned).collect()
 }
 
 /// Returns what changes in an aggregate's metadata. What a share doesn't want is removed, unless an administrator set it to isolate hosts. A

@@ -49,6 +49,18 @@ pub struct Computes {
     pub access: Option<Access>,
     /// The leased nodes that are in the share's aggregate. None where it wants none, or Nova's aggregates can't be read.
     pub inside: Option<BTreeSet<String>>,
+    /// The traits that flavors must require to find hosts of the share's aggregate. None where Nova's aggregates can't be read.
+    pub isolating: Option<BTreeSet<String>>,
+}
+
+/// What is known of a share's nodes by its aggregate.
+struct Membership {
+    /// The nodes that the share has lost and of which something is left.
+    lost: BTreeSet<String>,
+    /// The leased nodes that are in the aggregate, if it is wanted and known.
+    inside: Option<BTreeSet<String>>,
+    /// The traits that flavors must require to find its hosts, if that is known.
+    isolating: Option<BTreeSet<String>>,
 }
 
 /// Reads the compute services of a share's nodes, completes the reports, and changes what differs from the nodes' phases.
@@ -67,7 +79,7 @@ pub fn reconcile(
     let nova = nova(share, observed);
     let progress = progress(&nova, leases);
     let is_asked = leases.surplus_since().is_some();
-    let mut inside = None;
+    let (mut inside, mut isolating) = (None, None);
     match &nova {
         Nova::Never => {
             for node in leases.nodes() {
@@ -87,6 +99,7 @@ pub fn reconcile(
                 services: Lookup::Missing,
                 access: None,
                 inside: None,
+                isolating: None,
             });
         }
         Nova::Unknown(why) => {
@@ -97,7 +110,11 @@ pub fn reconcile(
             // Ready doesn't wait for it: HostsWorking says whether enough nodes work.
             desired.conditions.note(CONDITION, &progress);
             api.nodes(share, leases, reports, observed, desired)?;
-            (lost, inside) = api.aggregate(share, leases, lost, observed, desired)?;
+            Membership {
+                lost,
+                inside,
+                isolating,
+            } = api.aggregate(share, leases, lost, observed, desired)?;
             if is_asked {
                 api.count(leases, reports, observed);
             }
@@ -115,6 +132,7 @@ pub fn reconcile(
         services,
         access,
         inside,
+        isolating,
     })
 }
 
@@ -231,7 +249,6 @@ impl Api {
     }
 
     /// Keeps the aggregate of the share's nodes, in which lost nodes stay. Nova removes a host from it when it deletes the compute service.
-    /// Returns the lost nodes of which something is left, and the leased nodes that are in the aggregate, if it is wanted and known.
     fn aggregate(
         &self,
         share: &Subject<HypervisorShareSpec>,
@@ -239,7 +256,7 @@ impl Api {
         lost: BTreeSet<String>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Result<(BTreeSet<String>, Option<BTreeSet<String>>), Failure> {
+    ) -> Result<Membership, Failure> {
         let found = self
             .access
             .read::<Vec<Aggregate>>(Question::Aggregates, observed);
@@ -248,7 +265,11 @@ impl Api {
             Err(why) => {
                 lost::note_unread(&lost, why.message(), desired);
                 desired.requeue_at(after(VALID, observed));
-                return Ok((lost, None));
+                return Ok(Membership {
+                    lost,
+                    inside: None,
+                    isolating: None,
+                });
             }
         };
         let nodes = leases.nodes().iter().map(|node| &node.metadata.name);
@@ -318,7 +339,11 @@ impl Api {
             self.call(change, desired)?;
         }
         let is_wanted = aggregate::is_wanted(share) && !share.is_deleted();
-        Ok((lost, is_wanted.then_some(inside)))
+        Ok(Membership {
+            lost,
+            inside: is_wanted.then_some(inside),
+            isolating: Some(own.map(aggregate::isolating_traits).unwrap_or_default()),
+        })
     }
 }
 

@@ -11,27 +11,33 @@ use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject};
 use provider_openstack::Awaited;
 
+use crate::aggregate;
 use crate::asked::{AT_ONCE, drawn};
 use crate::compute_services::Computes;
 use crate::leases::Leases;
 use crate::members::known;
 use crate::named;
 use crate::nodes;
-use crate::nova::{Change, ProviderTraits, Question, VALID, after, hosts_of};
+use crate::nova::{Access, Change, ProviderTraits, Question, VALID, after, hosts_of};
 use crate::pods::{self, Pods};
 
 /// The agent that sets the traits of its node.
 pub const NOVA_COMPUTE: &str = "nova-compute";
 /// The condition that says which nodes still have former traits. It is only there while some may have.
 const CONDITION: &str = "FormerTraitsRemoved";
+/// The condition that says which former traits the share's aggregate requires of flavors. It is only there while there are some.
+const REQUIRED: &str = "AggregateTraitsPresent";
 /// How traits begin that no driver of Nova sets.
 const CUSTOM: &str = "CUSTOM_";
 /// How many traits a status has.
 const REMEMBERED: usize = 128;
 
+/// Resource providers of nodes that have former traits: by ID, the node and these traits.
+type Providers<'n> = BTreeMap<String, (&'n String, BTreeSet<String>)>;
+
 /// Removes from Placement what nodes have of a share's former traits, once nova-compute has started there with the present ones, which
-/// `configuration` stands for. Before, it would add them again. Returns the traits that nodes have or may have: those that the share leases,
-/// and those that it has lost, which a person may give back.
+/// `configuration` stands for. Before, it would add them again. Returns the traits that nodes have or may have, both those that the share
+/// leases and those that it has lost, which a person may give back. A trait that the aggregate requires of flavors is among them, too.
 ///
 /// # Errors
 /// A call can't be written.
@@ -60,14 +66,24 @@ pub fn reconcile(
     if share.is_deleted() {
         return Ok(all);
     }
-    desired.requeue_at(after(VALID, observed));
+    let isolating = computes.isolating.as_ref();
+    let required = former.iter();
+    let required = required.filter(|name| isolating.is_some_and(|own| own.contains(*name)));
+    let required: Vec<&String> = required.collect();
+    if !required.is_empty() {
+        let progress = isolated(aggregate::name(share), &required);
+        desired.conditions.note(REQUIRED, &progress);
+    }
+    let wait = |progress: &Progress, desired: &mut DesiredState| {
+        desired.conditions.note(CONDITION, progress);
+        desired.requeue_at(after(VALID, observed));
+    };
     let names = named(&Vec::from_iter(&former), ", ");
     let message =
         format!("it isn't known which nodes have traits that this share has no longer, {names}");
     let Some(access) = &computes.access else {
         let message = format!("{message}: Nova can't be read");
-        let progress = Progress::Unknown { message };
-        desired.conditions.note(CONDITION, &progress);
+        wait(&Progress::Unknown { message }, desired);
         return Ok(all);
     };
     let traits = former.clone();
@@ -77,7 +93,7 @@ pub fn reconcile(
         // The condition ResourceProvidersChecked says so.
         Ok(None) => return Ok(all),
         Err(unknown) => {
-            desired.conditions.note(CONDITION, &unknown);
+            wait(&unknown, desired);
             return Ok(all);
         }
     };
@@ -95,14 +111,36 @@ pub fn reconcile(
     };
     let outdated = nodes.iter().copied().filter(|host| !is_current(host));
     let outdated: Vec<&String> = outdated.collect();
-    // By ID, the host and the traits.
-    let mut providers: BTreeMap<String, (&String, BTreeSet<String>)> = BTreeMap::new();
+    let mut providers = Providers::new();
     for (id, ProviderTraits { name, traits }) in found {
         let host = hosts_of(&name).find_map(|host| nodes.get(&host.to_owned()).copied());
         if let Some(host) = host.filter(|host| is_current(host)) {
             providers.insert(id, (host, traits));
         }
     }
+    let left = remove(&providers, access, observed, desired)?;
+    let lost = Vec::from_iter(lost);
+    match progress(&names, &outdated, &left, &lost) {
+        Some(progress) => {
+            wait(&progress, desired);
+            Ok(all)
+        }
+        // The aggregate may require any of them.
+        None if isolating.is_none() => Ok(all),
+        None => {
+            let required = wanted.iter().chain(required).take(REMEMBERED);
+            Ok(required.cloned().collect())
+        }
+    }
+}
+
+/// Removes these traits from some of the resource providers. Returns the nodes that still have some.
+fn remove<'n>(
+    providers: &Providers<'n>,
+    access: &Access,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> Result<Vec<&'n String>, Failure> {
     let asked = drawn(providers.keys(), AT_ONCE, observed.now());
     let mut foreign = BTreeSet::new();
     for provider in asked {
@@ -127,16 +165,7 @@ pub fn reconcile(
     }
     let left = providers.iter().filter(|(id, _)| !foreign.contains(id));
     let left: BTreeSet<&String> = left.map(|(_, (host, _))| *host).collect();
-    let left = Vec::from_iter(left);
-    // Each may be given back to the share as it was.
-    let lost = Vec::from_iter(lost);
-    match progress(&names, &outdated, &left, &lost) {
-        Some(progress) => {
-            desired.conditions.note(CONDITION, &progress);
-            Ok(all)
-        }
-        None => Ok(wanted.clone()),
-    }
+    Ok(Vec::from_iter(left))
 }
 
 /// What is waited for, if anything.
@@ -166,9 +195,28 @@ fn progress(
         ));
     }
     let message = format!(
-        "flavors that require traits that this share has no longer, {names}, may still find its nodes: {}",
+        "flavors that require traits that this share has no longer, {names}, may still find its nodes: {}. Until then, nodes also lose such a \
+         trait that is set by hand. Servers that require one move only to hosts that have it: to move them between nodes of this share, give \
+         it the trait again (with claims, by the label of the pool)",
         messages.join("; ")
     );
     let waiting = Progress::waiting(Reason::WaitingFor("Placement"), message);
     (!messages.is_empty()).then_some(waiting)
+}
+
+/// What is said of an aggregate whose hosts are kept for flavors that require traits which they have no longer.
+fn isolated(aggregate: &str, traits: &[&String]) -> Progress {
+    let properties = traits.iter().map(|name| format!("--property trait:{name}"));
+    let properties: Vec<String> = properties.collect();
+    Progress::failed(
+        Reason::TraitMissing,
+        format!(
+            "Nova's aggregate {aggregate} has properties by which flavors must require traits that this share has no longer, {}: where the \
+             scheduler has enable_isolated_aggregate_filtering, no flavor finds its hosts. Remove them by `openstack aggregate unset {} \
+             {aggregate}`, or give the share the trait again (with claims, by the label of the pool). Until then, hosts also lose such a trait \
+             that is set by hand",
+            named(traits, ", "),
+            properties.join(" ")
+        ),
+    )
 }

@@ -47,7 +47,9 @@ fn removed(cluster: &Cluster) -> Option<[String; 3]> {
 
 fn waits(what: &str) -> Option<[String; 3]> {
     let message = format!(
-        "flavors that require traits that this share has no longer, {FORMER}, may still find its nodes: {what}"
+        "flavors that require traits that this share has no longer, {FORMER}, may still find its nodes: {what}. Until then, nodes also lose such a \
+         trait that is set by hand. Servers that require one move only to hosts that have it: to move them between nodes of this share, give \
+         it the trait again (with claims, by the label of the pool)"
     );
     Some([
         "False".to_owned(),
@@ -219,4 +221,74 @@ fn former_trait_is_remembered_where_all_nodes_are_lost() {
     later(&mut cluster);
     assert_eq!(removed(&cluster), waits_for_lost("node-a, node-b"));
     assert_eq!(remembered(&cluster), json!([PRESENT, FORMER]));
+}
+
+#[test]
+fn former_trait_that_the_aggregate_requires_is_reported_until_the_property_is_removed() {
+    let (mut cluster, nova) = changed();
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["aggregate"] = json!({ "name": "hv-pool-a" });
+    });
+    later(&mut cluster);
+    let property = format!("trait:{FORMER}");
+    nova.change(|state| {
+        let metadata = &mut state.aggregates[0].metadata;
+        metadata.insert(property.clone(), "required".to_owned());
+        metadata.insert("trait:CUSTOM_OTHER".to_owned(), "required".to_owned());
+    });
+    let required =
+        |cluster: &Cluster| find_condition(cluster, &share_key("prod"), "AggregateTraitsPresent");
+    let said = format!(
+        "Nova's aggregate hv-pool-a has properties by which flavors must require traits that this share has no longer, {FORMER}: where the \
+         scheduler has enable_isolated_aggregate_filtering, no flavor finds its hosts. Remove them by `openstack aggregate unset --property \
+         {property} hv-pool-a`, or give the share the trait again (with claims, by the label of the pool). Until then, hosts also lose such a \
+         trait that is set by hand"
+    );
+    let said = Some(["False".to_owned(), "TraitMissing".to_owned(), said]);
+    later(&mut cluster);
+    assert_eq!(required(&cluster), said, "before the nodes lose it");
+    restart(&mut cluster, &nova, &["node-a", "node-b"]);
+    later(&mut cluster);
+    assert_eq!(traits(&nova, "node-a"), [PRESENT]);
+    assert_eq!(removed(&cluster), None);
+    assert_eq!(required(&cluster), said);
+    assert_eq!(remembered(&cluster), json!([PRESENT, FORMER]));
+    let metadata = nova.change(|state| state.aggregates[0].metadata.clone());
+    assert!(metadata.contains_key(&property), "it is an administrator's");
+
+    nova.change(|state| state.hides_aggregates = true);
+    later(&mut cluster);
+    assert_eq!(remembered(&cluster), json!([PRESENT, FORMER]));
+    nova.change(|state| {
+        state.hides_aggregates = false;
+        state.aggregates[0].metadata.remove(&property)
+    });
+    later(&mut cluster);
+    assert_eq!(required(&cluster), None);
+    assert_eq!(remembered(&cluster), json!([PRESENT]));
+}
+
+#[test]
+fn former_trait_that_is_set_by_hand_stays_once_no_node_waits() {
+    let (mut cluster, nova) = changed();
+    later(&mut cluster);
+    let by_hand = |nova: &Nova| {
+        nova.change(|state| {
+            let own = state.traits.get_mut("node-a").unwrap();
+            own.insert(FORMER.to_owned());
+        });
+    };
+    restart(&mut cluster, &nova, &["node-a"]);
+    later(&mut cluster);
+    by_hand(&nova);
+    later(&mut cluster);
+    assert_eq!(traits(&nova, "node-a"), [PRESENT], "as the condition says");
+
+    restart(&mut cluster, &nova, &["node-b"]);
+    later(&mut cluster);
+    assert_eq!(removed(&cluster), None);
+    by_hand(&nova);
+    later(&mut cluster);
+    assert_eq!(traits(&nova, "node-a"), [FORMER, PRESENT]);
+    assert_eq!(removed(&cluster), None);
 }
