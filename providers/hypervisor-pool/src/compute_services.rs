@@ -19,7 +19,7 @@ use crate::lost;
 use crate::members::{Inventory, inside, known};
 use crate::named;
 use crate::nodes::{self, Node};
-use crate::nova::{Aggregate, Change, Question, Service, VALID, after};
+use crate::nova::{Access, Aggregate, Change, Question, Service, VALID, after};
 use crate::{recorded, same_identity};
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
