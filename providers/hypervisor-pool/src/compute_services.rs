@@ -24,6 +24,8 @@ use crate::{recorded, same_identity};
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
 pub const DISABLED: &str = "drained by the HypervisorShare";
+/// How the reason of a compute service begins that nova-compute disabled by itself.
+const DISABLED_BY_ITSELF: &str = "AUTO:";
 /// The condition that says whether nova-compute of all nodes reports to Nova.
 const CONDITION: &str = "ComputeServicesUp";
 /// How long it takes until nodes that run are read again, in seconds.
@@ -51,6 +53,8 @@ pub struct Computes {
     pub inside: Option<BTreeSet<String>>,
     /// The traits that flavors must require to find hosts of the share's aggregate. None where Nova's aggregates can't be read.
     pub isolating: Option<BTreeSet<String>>,
+    /// The hosts whose hypervisors Nova lists. None where the share wants an aggregate, or they can't be read.
+    pub listed: Option<BTreeSet<String>>,
 }
 
 /// What is known of a share's nodes by its aggregate.
@@ -79,7 +83,7 @@ pub fn reconcile(
     let nova = nova(share, observed);
     let progress = progress(&nova, leases);
     let is_asked = leases.surplus_since().is_some();
-    let (mut inside, mut isolating) = (None, None);
+    let (mut inside, mut isolating, mut listed) = (None, None, None);
     match &nova {
         Nova::Never => {
             for node in leases.nodes() {
@@ -100,6 +104,7 @@ pub fn reconcile(
                 access: None,
                 inside: None,
                 isolating: None,
+                listed: None,
             });
         }
         Nova::Unknown(why) => {
@@ -115,12 +120,21 @@ pub fn reconcile(
                 inside,
                 isolating,
             } = api.aggregate(share, leases, lost, observed, desired)?;
+            listed = api.listed(share, leases, observed);
             if is_asked {
                 api.count(leases, reports, observed);
             }
         }
     }
-    let often = leases.draining() > 0 || is_asked || !progress.is_ready();
+    let joins = listed
+        .as_ref()
+        .is_some_and(|listed| has_others(leases, listed));
+    let services = match &nova {
+        Nova::Known(api) => Some(&api.services),
+        Nova::Unknown(_) | Nova::Never => None,
+    };
+    let returns = services.is_some_and(|services| enables_itself(leases, services));
+    let often = leases.draining() > 0 || is_asked || joins || returns || !progress.is_ready();
     desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
     let (services, access) = match nova {
         Nova::Known(api) => (Lookup::Found(api.services), Some(api.access)),
@@ -133,6 +147,7 @@ pub fn reconcile(
         access,
         inside,
         isolating,
+        listed,
     })
 }
 
@@ -218,6 +233,25 @@ impl Api {
             }
         }
         reports.set_servers(servers);
+    }
+
+    /// The hosts whose hypervisors Nova lists, if that can be read: the scheduler has found their cells, without which servers fail there
+    /// (nova/conductor/manager.py, `schedule_and_build_instances`). Where the share wants an aggregate, its members tell that, since Nova
+    /// adds no other hosts. Hosts are found by their own names in the list of all, whatever libvirt calls them.
+    fn listed(
+        &self,
+        share: &Subject<HypervisorShareSpec>,
+        leases: &Leases,
+        observed: &ObservedState<'_>,
+    ) -> Option<BTreeSet<String>> {
+        if aggregate::is_wanted(share) || share.is_deleted() || leases.leased() == 0 {
+            return None;
+        }
+        let servers = self
+            .access
+            .read::<BTreeMap<String, u32>>(Question::Servers, observed);
+        let servers = servers.found()?;
+        Some(servers.into_keys().collect())
     }
 
     /// What Placement and Neutron have of those of the asked nodes whose compute service is deleted, if there are any.
@@ -358,6 +392,23 @@ fn nova(share: &Subject<HypervisorShareSpec>, observed: &ObservedState<'_>) -> N
         Lookup::Missing => Nova::Unknown("there is no driver of Nova".to_owned()),
         Lookup::Unknown(why) => Nova::Unknown(why),
     }
+}
+
+/// Whether the share has leased nodes that aren't among these hosts.
+fn has_others(leases: &Leases, hosts: &BTreeSet<String>) -> bool {
+    let mut leased = leases.in_phase(LeasePhase::Leased);
+    leased.any(|node| !hosts.contains(&node.metadata.name))
+}
+
+/// Whether the nova-compute of a leased node disabled its own service: it does so while libvirt is away, and enables it once libvirt is back
+/// (nova/virt/libvirt/driver.py, `_set_host_enabled`).
+fn enables_itself(leases: &Leases, services: &BTreeMap<String, Service>) -> bool {
+    let mut leased = leases.in_phase(LeasePhase::Leased);
+    leased.any(|node| {
+        let service = services.get(&node.metadata.name);
+        let reason = service.and_then(|service| service.disabled.as_deref());
+        reason.is_some_and(|reason| reason.starts_with(DISABLED_BY_ITSELF))
+    })
 }
 
 /// Whether the nova-compute of every leased node reports to Nova.

@@ -52,7 +52,8 @@ pub enum Question {
         host: String,
     },
     /// The number of servers on each host whose hypervisor Nova lists. A host that isn't listed may have any number. nova-compute
-    /// counts them every minute (`update_resources_interval`), and those that are created or deleted at once.
+    /// counts them every minute (`update_resources_interval`), and those that are created or deleted at once. Nova lists hypervisors of
+    /// hosts whose cell it knows alone (nova/api/openstack/compute/hypervisors.py, `HostMappingNotFound`).
     Servers,
     /// The resource providers in an aggregate in Placement: by ID, the name that libvirt has for the host. Null if the clouds.yaml
     /// doesn't say where Placement is.

@@ -2,8 +2,9 @@
 //! down, restarts or joins doesn't keep the share, and the claim, from being Ready.
 //!
 //! A node works if a pod of each agent on it is Ready and, where Nova answers, its compute service is up and isn't disabled since it
-//! registered, and it is in the share's aggregate. A pod is Ready only after its checks of the node, and Kubernetes takes that back from pods
-//! of a node that doesn't report any more (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `MarkPodsNotReady`).
+//! registered, and it is in the share's aggregate or, where the share has none, Nova lists its hypervisor. A pod is Ready only after its
+//! checks of the node, and Kubernetes takes that back from pods of a node that doesn't report any more
+//! (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `MarkPodsNotReady`).
 //!
 //! A node whose compute service an administrator has disabled is named, and counts as working: that is a choice, and its servers run.
 //! Servers start and run without uplinks and nova-migration, which have conditions of their own.
@@ -51,6 +52,8 @@ enum Fault<'a> {
     Silent,
     /// Its compute service is disabled since it registered.
     New,
+    /// Nova doesn't list its hypervisor: servers fail there until the scheduler has found its cell.
+    Unlisted,
     /// It isn't in the share's aggregate.
     Outside,
     /// Its compute service is disabled, as by an administrator or by nova-compute without libvirt. It works all the same.
@@ -63,7 +66,7 @@ impl Fault<'_> {
             Self::Lacks => Reason::RequirementMissing,
             Self::Agent(_) => Reason::Starting,
             Self::Silent => Reason::NotRegistered,
-            Self::New => Reason::WaitingFor("Nova"),
+            Self::New | Self::Unlisted => Reason::WaitingFor("Nova"),
             Self::Outside => Reason::WaitingFor(WAITS),
             Self::Disabled => Reason::ComputeServiceDisabled,
         }
@@ -75,6 +78,7 @@ impl Fault<'_> {
             Self::Agent(agent) => format!("{node} has no Ready pod of {agent}"),
             Self::Silent => format!("{node} has no nova-compute that reports to Nova"),
             Self::New => format!("the compute service of {node} is disabled since it registered"),
+            Self::Unlisted => format!("Nova doesn't list the hypervisor of {node}"),
             Self::Outside => format!("{node} isn't in Nova's aggregate"),
             Self::Disabled => {
                 format!("{node} gets no further servers, because its compute service is disabled")
@@ -156,10 +160,12 @@ impl Hosts<'_> {
         let Some(service) = services.get(name).filter(|service| service.is_up) else {
             return Some(Fault::Silent);
         };
-        let inside = self.computes.inside.as_ref();
+        let is_missing =
+            |hosts: Option<&BTreeSet<String>>| hosts.is_some_and(|hosts| !hosts.contains(name));
         match &service.disabled {
             Some(_) if service.is_new() => Some(Fault::New),
-            _ if inside.is_some_and(|inside| !inside.contains(name)) => Some(Fault::Outside),
+            _ if is_missing(self.computes.listed.as_ref()) => Some(Fault::Unlisted),
+            _ if is_missing(self.computes.inside.as_ref()) => Some(Fault::Outside),
             // The operator's own ends with the drain.
             Some(why) if !why.starts_with(DISABLED) => Some(Fault::Disabled),
             _ => None,

@@ -326,6 +326,7 @@ impl System for Nova {
                     state.sought.insert(host);
                     json!(id)
                 }
+                Question::Servers if state.hides_hypervisors => return None,
                 Question::Servers => {
                     state.counted += 1;
                     json!(state.servers())

@@ -1,5 +1,6 @@
 //! Nodes that don't work: how many of them Ready of a share can do without.
 
+use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use provider_composer::Key;
@@ -97,6 +98,58 @@ fn share_is_ready_while_as_many_compute_services_are_up_as_it_needs(
     assert_eq!(ready(&cluster), is_ready);
     nova.set_up("node-b", true);
     later(&mut cluster);
+    assert_eq!(ready(&cluster), "True");
+}
+
+/// Servers fail on others, because the scheduler has not found their cell yet.
+#[rstest]
+#[case(2, "True")]
+#[case(3, "False")]
+fn share_without_an_aggregate_is_ready_while_nova_lists_as_many_hypervisors_as_it_needs(
+    #[case] min_hosts: u32,
+    #[case] is_ready: &str,
+) {
+    let (mut cluster, nova) = working(min_hosts);
+    nova.change(|state| state.starting.insert("node-b".to_owned()));
+    later(&mut cluster);
+    assert_eq!(
+        working_hosts(&cluster),
+        two_of_three(
+            "WaitingForNova",
+            min_hosts,
+            "Nova doesn't list the hypervisor of node-b"
+        )
+    );
+    assert_eq!(ready(&cluster), is_ready);
+    let soon = cluster.now() + SignedDuration::from_secs(10);
+    let requeue_at = answer(&cluster, "prod").desired.requeue_at;
+    assert_eq!(requeue_at, Some(soon));
+    nova.change(|state| state.starting.clear());
+    later(&mut cluster);
+    assert_eq!(working_hosts(&cluster)[0], "True");
+    assert_eq!(ready(&cluster), "True");
+}
+
+/// A part of its hypervisor's name isn't sought.
+#[test]
+fn node_of_a_share_without_an_aggregate_works_whatever_libvirt_calls_it() {
+    let (mut cluster, nova) = working(3);
+    let name = "metal-17".to_owned();
+    nova.change(|state| state.named.insert("node-b".to_owned(), name));
+    later(&mut cluster);
+    assert_eq!(working_hosts(&cluster)[0], "True");
+}
+
+/// Servers run there.
+#[test]
+fn node_works_while_nova_does_not_say_which_hypervisors_it_has() {
+    let (mut cluster, nova) = working(3);
+    nova.change(|state| {
+        state.starting.insert("node-b".to_owned());
+        state.hides_hypervisors = true;
+    });
+    later(&mut cluster);
+    assert_eq!(working_hosts(&cluster)[0], "True");
     assert_eq!(ready(&cluster), "True");
 }
 
