@@ -6,14 +6,14 @@ use c5c3_api::Generation;
 use function_c5c3::Claims;
 use jiff::Timestamp;
 use provider_composer::Operator;
-use provider_control_plane::credentials::{keystone, neutron};
+use provider_control_plane::credentials::{flavors, keystone, neutron};
 use provider_operators::control_plane_operators;
 use serde_json::{Value, json};
 
 use crate::Error;
 use crate::composite::composite;
 use crate::compositions::Compositions;
-use crate::controller::{Controller, Keystone, Neutron, Simulated, stored};
+use crate::controller::{Controller, Flavors, Keystone, Neutron, Simulated, stored};
 use crate::crossplane::required::Wanted;
 use crate::crossplane::{Composite, Crossplane};
 use crate::input::{Files, Given};
@@ -131,7 +131,12 @@ fn made_up(wanted: &Wanted, region: &str) -> Result<Given, Error> {
 fn external() -> BTreeMap<&'static str, Box<dyn Simulated>> {
     let identity: Box<dyn Simulated> = Box::new(Keystone::default());
     let network: Box<dyn Simulated> = Box::new(Neutron::default());
-    BTreeMap::from([(keystone::SYSTEM, identity), (neutron::SYSTEM, network)])
+    let compute: Box<dyn Simulated> = Box::new(Flavors::default());
+    BTreeMap::from([
+        (keystone::SYSTEM, identity),
+        (neutron::SYSTEM, network),
+        (flavors::SYSTEM, compute),
+    ])
 }
 
 struct Run<'a> {

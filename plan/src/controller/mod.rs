@@ -1,6 +1,7 @@
 //! The project's own operators: a plan runs their composers on the objects in memory, as the controller does in a cluster.
 
 mod external;
+mod flavors;
 mod keystone;
 mod neutron;
 mod source;
@@ -19,6 +20,7 @@ use crate::readiness::conditions;
 use crate::settle::Reconciler;
 use crate::store::{Key, MANAGEMENT, Store};
 pub use external::Simulated;
+pub use flavors::Flavors;
 pub use keystone::Keystone;
 pub use neutron::Neutron;
 use source::InCluster;

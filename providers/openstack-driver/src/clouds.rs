@@ -122,6 +122,14 @@ impl Login {
 }
 
 impl Login {
+    /// Nova at a URL.
+    pub(crate) fn nova(url: &str, cloud: &str) -> Result<Endpoint, Error> {
+        Endpoint::new("Nova", url, Some(COMPUTE)).ok_or_else(|| Error::NoUrl {
+            cloud: cloud.to_owned(),
+            field: "the URL of Nova",
+        })
+    }
+
     /// Neutron at a URL.
     pub(crate) fn neutron(url: &str, cloud: &str) -> Result<Endpoint, Error> {
         Endpoint::new("Neutron", url, None).ok_or_else(|| Error::NoUrl {

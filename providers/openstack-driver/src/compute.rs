@@ -358,7 +358,11 @@ pub(crate) async fn has_hypervisor(session: &Session, id: &str) -> Result<bool, 
     }
 }
 
-fn nova(session: &Session) -> Result<Server<'_>, Error> {
+/// Nova of a cloud.
+///
+/// # Errors
+/// It isn't known where it is.
+pub(crate) fn nova(session: &Session) -> Result<Server<'_>, Error> {
     session.nova().ok_or_else(|| Error::NoUrl {
         cloud: provider_hypervisor_pool::nova::CLOUD.to_owned(),
         field: "compute_endpoint_override",

@@ -1,5 +1,5 @@
-//! The drivers of OpenStack's services: Keystone and Neutron, where K-ORC has no kind or field for something, and Nova with Placement,
-//! for leased nodes.
+//! The drivers of OpenStack's services: Keystone, Neutron and Nova's flavors, where K-ORC has no kind or field for something, and Nova with
+//! Placement, for leased nodes.
 //!
 //! The requests are in [`provider_control_plane::credentials`] and in [`provider_hypervisor_pool::nova`]. Services are
 //! found, and authenticated at, by a clouds.yaml. A token is used as long as it is valid.
@@ -10,6 +10,7 @@ mod clouds;
 mod compute;
 mod error;
 mod exchange;
+mod flavors;
 mod identity;
 mod network;
 mod placement;
@@ -21,7 +22,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use provider_control_plane::credentials::{keystone, neutron};
+use provider_control_plane::credentials::{flavors as nova_flavors, keystone, neutron};
 use provider_hypervisor_pool::nova;
 use provider_runtime::{Driver, DriverError};
 use serde::de::DeserializeOwned;
@@ -63,6 +64,7 @@ impl Keystone {
             cloud: access.cloud,
             ca: access.ca,
             addresses: BTreeMap::new(),
+            nova: None,
             neutron: None,
         })
     }
@@ -105,6 +107,7 @@ impl Nova {
             cloud: nova::CLOUD.to_owned(),
             ca: access.ca,
             addresses: access.addresses,
+            nova: None,
             neutron: None,
         })
     }
@@ -171,6 +174,7 @@ impl Neutron {
             cloud: access.keystone.cloud,
             ca: access.keystone.ca,
             addresses: BTreeMap::new(),
+            nova: None,
             neutron: Some(access.url),
         })
     }
@@ -193,6 +197,49 @@ impl Neutron {
 impl Driver for Neutron {
     fn system(&self) -> &'static str {
         neutron::SYSTEM
+    }
+
+    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
+        async move { Ok(self.answer(query).await?) }.boxed()
+    }
+
+    fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
+        async move { Ok(self.carry_out(content).await?) }.boxed()
+    }
+}
+
+/// The driver of Nova's flavors.
+#[derive(Default)]
+pub struct Flavors(Sessions);
+
+impl Flavors {
+    fn session(&self, access: nova_flavors::Access) -> Result<Arc<Session>, Error> {
+        self.0.with(Access {
+            clouds: access.keystone.clouds,
+            cloud: access.keystone.cloud,
+            ca: access.keystone.ca,
+            addresses: BTreeMap::new(),
+            nova: Some(access.url),
+            neutron: None,
+        })
+    }
+
+    async fn answer(&self, query: &str) -> Result<Value, Error> {
+        let query: nova_flavors::Query = request(query)?;
+        let session = self.session(query.access)?;
+        response(flavors::extra_specs(&session, &query.flavor).await?)
+    }
+
+    async fn carry_out(&self, call: &str) -> Result<(), Error> {
+        let call: nova_flavors::Call = request(call)?;
+        let session = self.session(call.access)?;
+        flavors::set_extra_specs(&session, &call.flavor, &call.specs).await
+    }
+}
+
+impl Driver for Flavors {
+    fn system(&self) -> &'static str {
+        nova_flavors::SYSTEM
     }
 
     fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {

@@ -31,6 +31,8 @@ pub(crate) struct Access {
     pub(crate) ca: Option<String>,
     /// The hosts of its services.
     pub(crate) addresses: Addresses,
+    /// Where Nova is, whatever the clouds.yaml says.
+    pub(crate) nova: Option<String>,
     /// Where Neutron is, whatever the clouds.yaml says.
     pub(crate) neutron: Option<String>,
 }
@@ -55,6 +57,9 @@ struct Token {
 impl Session {
     pub(crate) fn new(access: Access) -> Result<Self, Error> {
         let mut login = Login::read(&access.clouds, &access.cloud)?;
+        if let Some(url) = &access.nova {
+            login.nova = Some(Login::nova(url, &access.cloud)?);
+        }
         if let Some(url) = &access.neutron {
             login.neutron = Some(Login::neutron(url, &access.cloud)?);
         }

@@ -9,6 +9,7 @@ use super::server_image::ServerImage;
 use crate::{
     cidr::Cidr,
     list,
+    nova::TRAIT,
     parts::{is_default, reference::NAME},
     rule::Rule,
 };
@@ -70,6 +71,10 @@ pub struct Flavor {
     /// Whether every project may use it.
     #[serde(default = "yes")]
     pub public: bool,
+    /// Traits in Placement without which a host doesn't get its servers, for instance CUSTOM_TIER_PREMIUM.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(length(max = 16), inner(length(min = 1, max = 255), regex(pattern = TRAIT)))]
+    pub traits: Vec<String>,
 }
 
 fn yes() -> bool {

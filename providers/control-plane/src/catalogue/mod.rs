@@ -12,6 +12,7 @@ mod korc;
 mod networks;
 mod offers;
 mod tenant;
+mod traits;
 mod users;
 
 use k8s_openapi::api::core::v1::Secret;

@@ -8,7 +8,7 @@ use provider_composer::{DesiredState, Failure, Key, ObservedState, Progress, Res
 use provider_openstack::{CINDER, GLANCE, NOVA, ServiceDefinition};
 
 use super::korc::Korc;
-use super::{first_unready, images};
+use super::{first_unready, images, traits};
 use crate::Recipe;
 use crate::graph::Node;
 use crate::manifest::korc::{
@@ -80,6 +80,8 @@ pub fn compose(
     });
     let flavors = FLAVORS.compose(flavors, |made| made, recipe, survey, observed, desired)?;
     if let Some(progress) = flavors {
+        let required = traits::require(recipe, survey, observed, desired)?;
+        let progress = first_unready([progress, required]);
         desired.conditions.set("FlavorsReady", &progress);
     }
     images::compose(recipe, survey, observed, desired)

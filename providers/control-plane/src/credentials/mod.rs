@@ -2,6 +2,7 @@
 
 mod clouds;
 mod delivery;
+pub mod flavors;
 pub mod keystone;
 pub mod neutron;
 mod password;

@@ -1,6 +1,7 @@
 //! What users find on the first day: flavors, the external network, a network in the tenant's first project.
 
 use provider_composer::{Key, ResourceKind};
+use provider_control_plane::credentials::flavors;
 use provider_control_plane::credentials::neutron::Question;
 use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
@@ -76,6 +77,66 @@ fn flavors_are_created_once_nova_is_ready_and_deleted_before_it() {
     stage.play();
     let there = ["m1.small", "m1.large"].map(|name| stage.cluster.get(&flavor(name)).is_some());
     assert_eq!(there, [true, false]);
+}
+
+/// K-ORC has no field for it.
+#[test]
+fn flavor_requires_its_traits_before_it_is_ready() {
+    let premium = json!({
+        "name": "premium", "vcpus": 1, "ramMB": 2048, "diskGB": 20, "traits": ["CUSTOM_COMPLIANCE_PCI", "CUSTOM_TIER_PREMIUM"],
+    });
+    let other = json!({ "name": "m1.small", "vcpus": 1, "ramMB": 2048, "diskGB": 20 });
+    let mut stage = Stage::new(json!({ "bootstrap": { "flavors": [premium, other] } }));
+    stage.held.insert(Node::Nova);
+    stage.play();
+    assert!(stage.flavors.borrow().0.is_empty());
+    stage.held.clear();
+    stage.grant();
+    stage.settle();
+    // K-ORC creates them.
+    stage.grant();
+    let composed = stage.reconcile();
+    let calls = composed.desired.calls.iter();
+    let calls = calls.filter(|call| call.system == flavors::SYSTEM);
+    assert_eq!(calls.count(), 1, "for one of two flavors");
+    let conditions = composed.status["conditions"].as_array().unwrap();
+    let mut conditions = conditions.iter();
+    let ready = conditions.find(|one| one["type"] == "FlavorsReady");
+    let message = "waits for Nova to let flavor premium require its traits: until then, its servers may be on hosts without them";
+    assert_eq!(ready.unwrap()["message"], message);
+    stage.play();
+    assert_eq!(
+        json!(stage.flavors.borrow().0),
+        json!({ "id-of-premium": {
+            "trait:CUSTOM_COMPLIANCE_PCI": "required", "trait:CUSTOM_TIER_PREMIUM": "required",
+        } })
+    );
+    let resource = &stage.cluster.get(&flavor("premium")).unwrap()["spec"]["resource"];
+    let expected = json!({ "vcpus": 1, "ram": 2048, "disk": 20, "isPublic": true });
+    assert_eq!(*resource, expected);
+    assert_eq!(stage.condition("FlavorsReady").0, "True");
+}
+
+#[test]
+fn flavor_requires_its_traits_again_and_keeps_what_an_administrator_adds() {
+    let premium = json!({
+        "name": "premium", "vcpus": 1, "ramMB": 2048, "diskGB": 20, "traits": ["CUSTOM_TIER_PREMIUM"],
+    });
+    let mut stage = Stage::running(json!({ "bootstrap": { "flavors": [premium] } }));
+    let by_hand = [
+        ("trait:CUSTOM_TIER_PREMIUM", "forbidden"),
+        ("hw:mem_page_size", "large"),
+    ];
+    let by_hand = by_hand.map(|(spec, value)| (spec.to_owned(), value.to_owned()));
+    let id = "id-of-premium".to_owned();
+    stage.flavors.borrow_mut().0.insert(id, by_hand.into());
+    stage.play();
+    assert_eq!(
+        json!(stage.flavors.borrow().0),
+        json!({ "id-of-premium": {
+            "trait:CUSTOM_TIER_PREMIUM": "required", "hw:mem_page_size": "large",
+        } })
+    );
 }
 
 #[test]

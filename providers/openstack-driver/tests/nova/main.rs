@@ -4,6 +4,7 @@
 
 mod aggregates;
 mod answers;
+mod flavors;
 #[path = "../server/mod.rs"]
 mod server;
 

@@ -64,6 +64,17 @@ fn control_plane_gets_the_sites_flavors_and_the_claims_own_addresses() {
 }
 
 #[test]
+fn control_plane_gets_flavors_that_require_a_trait_of_a_pool() {
+    let mut premium = flavor("premium", 1);
+    premium["traits"] = json!(["CUSTOM_TIER_PREMIUM"]);
+    let outcome = site(json!({}), json!({ "flavors": [premium] })).run();
+    assert_eq!(bootstrap(&outcome)["flavors"], json!([premium]));
+    let share = &outcome.manifest("share-hv-pool-b")["spec"];
+    let traits = share["traits"].as_array().unwrap();
+    assert!(traits.contains(&json!("CUSTOM_TIER_PREMIUM")), "{share}");
+}
+
+#[test]
 fn claims_of_a_site_never_share_an_address() {
     let mut input = input();
     input["externalNetworks"]["internet"]["allocationPools"]["tenant-customer-b/customer-b-prod"] =

@@ -1,0 +1,118 @@
+//! Traits that flavors require of hosts. K-ORC 2.6 has no field for extra specs
+//! (<https://github.com/k-orc/openstack-resource-controller/blob/v2.6.0/api/v1alpha1/flavor_types.go>), so the operator sets them in Nova
+//! once K-ORC has created a flavor. Extra specs that an administrator adds stay.
+
+use std::collections::BTreeMap;
+
+use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason};
+use provider_openstack::NOVA;
+use serde::Deserialize;
+
+use super::first_unready;
+use super::korc::Korc;
+use crate::Recipe;
+use crate::credentials::flavors::{Access, Call, Query};
+use crate::graph::Node;
+use crate::manifest::korc::{Flavor, Made};
+use crate::survey::Survey;
+
+/// The value of an extra spec that makes the scheduler look for hosts with the trait alone
+/// (<https://docs.openstack.org/nova/latest/configuration/extra-specs.html>).
+const REQUIRED: &str = "required";
+
+/// Extra specs: their values by their names.
+type Specs = BTreeMap<String, String>;
+
+/// Lets flavors require their traits. Returns how far that is; K-ORC says of flavors that don't exist yet what they wait for.
+///
+/// # Errors
+/// A call can't be written.
+pub(super) fn require(
+    recipe: &Recipe<'_>,
+    survey: &Survey,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> Result<Progress, Failure> {
+    let flavors = recipe.spec().bootstrap.flavors.iter();
+    let wanted = flavors.filter(|flavor| !flavor.traits.is_empty());
+    let wanted: Vec<(&str, Specs)> = wanted
+        .map(|flavor| (flavor.name.as_str(), specs(&flavor.traits)))
+        .collect();
+    if wanted.is_empty() {
+        return Ok(Progress::Ready);
+    }
+    let nova = survey.get(&Node::Nova);
+    if !nova.is_some_and(|sight| sight.progress.is_ready()) {
+        return Ok(waiting("waits for Nova".to_owned()));
+    }
+    let korc = Korc::new(recipe, observed, desired);
+    let access = match korc.access() {
+        Ok(keystone) => Access {
+            keystone,
+            url: recipe.endpoint(&NOVA),
+        },
+        Err(progress) => return Ok(progress),
+    };
+    let (mut calls, mut all) = (Vec::new(), Vec::new());
+    for (name, mut specs) in wanted {
+        let Some(flavor) = korc.id::<Made<Flavor>>(name) else {
+            continue;
+        };
+        match found(&access, &flavor, observed)? {
+            Ok(has) => specs.retain(|spec, value| has.get(spec) != Some(&*value)),
+            Err(progress) => {
+                all.push(progress);
+                continue;
+            }
+        }
+        if !specs.is_empty() {
+            all.push(waiting(format!(
+                "waits for Nova to let flavor {name} require its traits: until then, its servers may be on hosts without them"
+            )));
+            let access = access.clone();
+            let call = Call {
+                access,
+                flavor,
+                specs,
+            };
+            calls.push(call.stated()?);
+        }
+    }
+    for call in calls {
+        desired.call(call);
+    }
+    Ok(first_unready(all))
+}
+
+/// Reads the extra specs of a flavor. The inner error is why they aren't known.
+///
+/// # Errors
+/// A query can't be written.
+fn found(
+    access: &Access,
+    flavor: &str,
+    observed: &ObservedState<'_>,
+) -> Result<Result<Specs, Progress>, Failure> {
+    let query = Query {
+        access: access.clone(),
+        flavor: flavor.to_owned(),
+    };
+    let unknown = |message: String| Progress::Unknown { message };
+    Ok(match observed.external(query.request()?) {
+        Lookup::Found(response) => Specs::deserialize(response.as_ref())
+            .map_err(|_| unknown("Nova's extra specs of a flavor aren't valid".to_owned())),
+        Lookup::Missing => Ok(Specs::new()),
+        Lookup::Unknown(message) => Err(unknown(message)),
+    })
+}
+
+/// The extra specs by which a flavor requires traits.
+fn specs(traits: &[String]) -> Specs {
+    let specs = traits.iter();
+    let specs = specs.map(|name| (format!("trait:{name}"), REQUIRED.to_owned()));
+    specs.collect()
+}
+
+fn waiting(message: String) -> Progress {
+    Progress::waiting(Reason::WaitingFor(Node::Nova.step().word), message)
+}

@@ -1,0 +1,76 @@
+//! What is read and changed of Nova where K-ORC has no field for it: what flavors require of hosts. A driver understands this.
+
+use std::collections::BTreeMap;
+
+use provider_composer::{ExternalRequest, Failure};
+use serde::{Deserialize, Serialize};
+
+use super::keystone;
+
+/// The driver that is meant.
+pub const SYSTEM: &str = "flavors";
+
+/// How to reach a Nova. It can't be printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Access {
+    /// Its Keystone.
+    pub keystone: keystone::Access,
+    /// The URL of its API.
+    pub url: String,
+}
+
+/// Reads the extra specs of a flavor. The response is a map of their values by their names.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Query {
+    /// Which Nova.
+    pub access: Access,
+    /// The flavor's ID.
+    pub flavor: String,
+}
+
+/// Sets some extra specs of a flavor. Others stay as they are.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// Which Nova.
+    pub access: Access,
+    /// The flavor's ID.
+    pub flavor: String,
+    /// The extra specs: their values by their names.
+    pub specs: BTreeMap<String, String>,
+}
+
+impl Query {
+    /// The request as a composer observes it.
+    ///
+    /// # Errors
+    /// Never: every query can be written.
+    pub fn request(&self) -> Result<ExternalRequest, Failure> {
+        keystone::external_request(SYSTEM, self)
+    }
+}
+
+impl Call {
+    /// The request as a composer states it.
+    ///
+    /// # Errors
+    /// Never: every call can be written.
+    pub fn stated(&self) -> Result<ExternalRequest, Failure> {
+        keystone::external_request(SYSTEM, self)
+    }
+}
+
+/// The flavors of a Nova in memory, for plans and tests: the extra specs of each, by its ID.
+#[derive(Clone, Debug, Default)]
+pub struct Model(pub BTreeMap<String, BTreeMap<String, String>>);
+
+impl Model {
+    /// Returns the extra specs of a flavor.
+    pub fn answer(&self, flavor: &str) -> BTreeMap<String, String> {
+        self.0.get(flavor).cloned().unwrap_or_default()
+    }
+
+    /// Sets what a call says.
+    pub fn change(&mut self, call: Call) {
+        self.0.entry(call.flavor).or_default().extend(call.specs);
+    }
+}
