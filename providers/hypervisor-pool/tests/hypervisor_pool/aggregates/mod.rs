@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::drain::pod;
 use crate::fixture::*;
-use crate::nova::{Nova, later, started};
+use crate::nova::{Nova, State, later, started};
 
 fn set(cluster: &mut Cluster, field: &str, value: Value) {
     cluster.edit(&share_key("prod"), |share| share["spec"][field] = value);
@@ -97,6 +97,42 @@ fn aggregate_of_a_share_has_its_nodes_zone_and_metadata() {
     );
     remove("aggregate");
     assert_eq!(aggregates(&nova), json!([]));
+}
+
+/// Whatever was written before.
+#[rstest::rstest]
+#[case::metadata("WaitingForAggregate", |state: &mut State| {
+    state.aggregates[0].metadata.insert("tier".to_owned(), "basic".to_owned());
+})]
+#[case::zone("WaitingForAggregate", |state: &mut State| {
+    state.aggregates[0].zone = Some("zone-b".to_owned());
+})]
+#[case::host("WaitingForAggregate", |state: &mut State| {
+    state.aggregates[0].hosts.remove("node-b");
+})]
+#[case::host_in_placement("WaitingForPlacement", |state: &mut State| {
+    state.uncopied.insert("node-b".to_owned());
+})]
+fn aggregate_is_ready_only_while_nova_and_placement_have_it(
+    #[case] reason: &str,
+    #[case] change: fn(&mut State),
+) {
+    let (mut cluster, nova) = in_zone_a();
+    set(
+        &mut cluster,
+        "aggregate",
+        json!({ "name": "hv-pool-a", "metadata": { "tier": "premium" } }),
+    );
+    later(&mut cluster);
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+    nova.change(change);
+    let status = answer(&cluster, "prod").status;
+    let mut conditions = status["conditions"].as_array().unwrap().iter();
+    let ready = conditions.find(|one| one["type"] == "AggregateReady");
+    assert_eq!(ready.unwrap()["status"], "False");
+    assert_eq!(ready.unwrap()["reason"], reason);
+    later(&mut cluster);
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
 }
 
 #[test]
