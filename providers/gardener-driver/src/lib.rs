@@ -71,7 +71,9 @@ async fn answer(query: &Query) -> Result<Answer, DriverError> {
 /// Returns a client, or why the kubeconfig can't be used.
 async fn client(kubeconfig: &str) -> Result<Client, String> {
     let access = ClusterConfig::parse(kubeconfig, "the kubeconfig of Gardener's API").await;
-    let access = access.map_err(|error| error.to_string())?;
+    let mut access = access.map_err(|error| error.to_string())?;
+    // The operator tries again by itself. Within one request, kube would do so for minutes, and the operator says nothing meanwhile.
+    access.config.default_retry = false;
     if !is_private(&access.config) {
         let advice = "the kubeconfig of Gardener's API can't be used: server of the cluster must begin with https://";
         return Err(advice.to_owned());

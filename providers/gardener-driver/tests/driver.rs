@@ -42,27 +42,30 @@ impl Log {
 async fn server(status: u16, body: Value) -> (u16, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let request = tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        let mut request = Vec::new();
-        let text = loop {
-            assert!(stream.read_buf(&mut request).await.unwrap() > 0);
-            let text = String::from_utf8(request.clone()).unwrap();
-            // The whole body is one JSON object.
-            let body = text.split_once("\r\n\r\n").map(|(_, body)| body);
-            if body.is_some_and(|body| serde_json::from_str::<Value>(body).is_ok()) {
-                break text;
-            }
-        };
-        let body = body.to_string();
-        let answer = format!(
-            "HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        stream.write_all(answer.as_bytes()).await.unwrap();
-        text
-    });
+    let body = body.to_string();
+    let answer = format!(
+        "HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let request = tokio::spawn(async move { answered(&listener, &answer).await });
     (port, request)
+}
+
+/// Answers a request, and returns it.
+async fn answered(listener: &TcpListener, answer: &str) -> String {
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut request = Vec::new();
+    let text = loop {
+        assert!(stream.read_buf(&mut request).await.unwrap() > 0);
+        let text = String::from_utf8(request.clone()).unwrap();
+        // The whole body is one JSON object.
+        let body = text.split_once("\r\n\r\n").map(|(_, body)| body);
+        if body.is_some_and(|body| serde_json::from_str::<Value>(body).is_ok()) {
+            break text;
+        }
+    };
+    stream.write_all(answer.as_bytes()).await.unwrap();
+    text
 }
 
 /// A kubeconfig of a cluster with a server.

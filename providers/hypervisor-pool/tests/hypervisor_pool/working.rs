@@ -288,6 +288,30 @@ fn node_whose_compute_service_is_disabled_is_named_and_counts_as_working() {
     assert_eq!(working_hosts(&cluster)[0], "True");
 }
 
+/// nova-compute does so while libvirt is away.
+#[test]
+fn compute_service_that_disabled_itself_is_read_again_soon() {
+    let (mut cluster, nova) = working(3);
+    let requeued = |cluster: &Cluster| {
+        let requeue_at = answer(cluster, "prod").desired.requeue_at;
+        requeue_at.unwrap().duration_since(cluster.now())
+    };
+    assert_eq!(requeued(&cluster), SignedDuration::from_mins(5));
+    for (reason, wait) in [
+        (
+            "AUTO: Connection to libvirt lost: 1",
+            SignedDuration::from_secs(10),
+        ),
+        ("new disks", SignedDuration::from_mins(5)),
+    ] {
+        nova.change(|state| {
+            state.services.get_mut("node-b").unwrap().disabled = Some(reason.to_owned());
+        });
+        later(&mut cluster);
+        assert_eq!(requeued(&cluster), wait, "{reason}");
+    }
+}
+
 /// Servers run meanwhile, so the share stays Ready.
 #[test]
 fn whether_nodes_work_is_unknown_while_nova_does_not_answer() {
