@@ -104,7 +104,12 @@ def image(file, disk_format, container_format, **properties):
     wanted = {"name": file, "disk_format": disk_format, "container_format": container_format, **properties}
     id = GLANCE.post("/v2/images", json=wanted).json()["id"]
     headers = {"Content-Type": "application/octet-stream"}
-    GLANCE.put(f"/v2/images/{id}/file", data=(GUEST / file).read_bytes(), headers=headers)
+    content = bytearray((GUEST / file).read_bytes())
+    if file == "kernel":
+        # By the signature of a boot sector, which QEMU doesn't read, Nova takes it for a disk whose partitions are invalid, and refuses to
+        # migrate a server that runs (nova/virt/images.py, do_image_deep_inspection).
+        content[510:512] = bytes(2)
+    GLANCE.put(f"/v2/images/{id}/file", data=bytes(content), headers=headers)
     return id
 
 
