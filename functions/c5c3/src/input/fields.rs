@@ -1,9 +1,9 @@
 //! Fields of an input that no type has.
 //!
 //! A type that is part of another (`serde(flatten)`), such as what is said of every service, is read from all fields that are left, so
-//! that no field there is unknown to serde. Each name is therefore looked up in the input's own schema, as `c5c3 plan` does.
+//! that no field there is unknown to serde. Each name there is therefore looked up in the input's own schema, as `c5c3 plan` does. All
+//! other types refuse unknown fields when they are read, so that their values are skipped.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -23,7 +23,7 @@ pub enum Fields {
     /// Those of an object.
     Object {
         /// By name.
-        named: BTreeMap<String, Fields>,
+        named: Vec<(String, Fields)>,
         /// What fields of other names may have, where there may be some.
         others: Option<Box<Fields>>,
     },
@@ -39,11 +39,37 @@ pub struct UnknownField<I> {
 }
 
 impl Fields {
-    /// Those of a type.
-    pub fn of<T: JsonSchema>() -> Self {
-        Self::within(&schema::structural::<T>())
+    /// Those of the values at these paths in a type. In a path, `*` stands for each key of a map. Every other value may have any: its
+    /// type refuses unknown fields by itself.
+    pub fn of<T: JsonSchema>(paths: &[&str]) -> Self {
+        Self::towards(&schema::structural::<T>(), paths)
     }
 
+    /// Those of a value, in which these paths begin.
+    fn towards(schema: &Value, paths: &[&str]) -> Self {
+        if paths.is_empty() {
+            return Self::Any;
+        }
+        if paths.contains(&"") {
+            return Self::within(schema);
+        }
+        let named = schema.get("properties").and_then(Value::as_object);
+        let others = schema.get("additionalProperties");
+        let others = others.map_or(Self::Any, |others| {
+            Self::towards(others, &below(paths, "*"))
+        });
+        Self::Object {
+            named: named
+                .into_iter()
+                .flatten()
+                .map(|(name, schema)| (name.clone(), Self::towards(schema, &below(paths, name))))
+                .filter(|(_, fields)| !matches!(fields, Self::Any))
+                .collect(),
+            others: Some(Box::new(others)),
+        }
+    }
+
+    /// Those of a value and of all that is in it.
     fn within(schema: &Value) -> Self {
         if let Some(items) = schema.get("items") {
             return Self::Items(Box::new(Self::within(items)));
@@ -68,10 +94,22 @@ impl Fields {
     /// What the field of this name may have.
     fn field(&self, name: &str) -> Option<&Self> {
         match self {
-            Self::Object { named, others } => named.get(name).or(others.as_deref()),
+            Self::Object { named, others } => {
+                let known = named.iter().find(|(known, _)| known == name);
+                known.map(|(_, fields)| fields).or(others.as_deref())
+            }
             Self::Any | Self::Items(_) => Some(&Self::Any),
         }
     }
+}
+
+/// What is left of the paths that begin with a name.
+fn below<'a>(paths: &[&'a str], name: &str) -> Vec<&'a str> {
+    let left = paths.iter().filter_map(|&path| {
+        let (first, left) = path.split_once('.').unwrap_or((path, ""));
+        (first == name).then_some(left)
+    });
+    left.collect()
 }
 
 fn joined(outer: &str, inner: &str) -> String {
@@ -168,11 +206,96 @@ impl<'de> Visitor<'de> for Walk<'_> {
 
 #[cfg(test)]
 mod tests {
+    use function_protocol::Document;
     use rstest::rstest;
     use serde_json::json;
 
     use super::*;
-    use crate::input::OpenStackPresets;
+    use crate::input::{ClusterPresets, OpenStackPresets};
+
+    const UNKNOWN: &str = "noFieldHasThisName";
+
+    /// For each object of a schema a value that has one unknown field, in that object, and the field's path.
+    fn mistakes(schema: &Value) -> Vec<(String, Value)> {
+        if let Some(items) = schema.get("items") {
+            let items = mistakes(items).into_iter();
+            return items
+                .map(|(path, item)| (joined("[0]", &path), json!([item])))
+                .collect();
+        }
+        let named = schema.get("properties").and_then(Value::as_object);
+        // The name of a size, and as good a key as any in the other maps.
+        let others = schema.get("additionalProperties");
+        let others = others.map(|others| ("small", others));
+        let is_closed = named.is_some() && others.is_none();
+        let mut found = Vec::new();
+        if is_closed {
+            found.push((UNKNOWN.to_owned(), json!({ UNKNOWN: 1 })));
+        }
+        let named = named.into_iter().flatten();
+        for (name, schema) in named
+            .map(|(name, schema)| (name.as_str(), schema))
+            .chain(others)
+        {
+            let inner = mistakes(schema).into_iter();
+            found.extend(inner.map(|(path, value)| (joined(name, &path), json!({ name: value }))));
+        }
+        found
+    }
+
+    /// Whether [`crate::input::read`] refuses an unknown field. Required fields are missing, but serde comes to an unknown field before it
+    /// misses any, unless the field is in a type with flattened parts.
+    fn is_refused<I: Input>(path: &str, input: &Value) -> bool {
+        let document = Document::from_value(input).unwrap();
+        let refusal = format!("{path}: unknown field");
+        let error = document.parse_strictly::<I>().err();
+        let found = document.parse::<UnknownField<I>>().unwrap();
+        error.is_some_and(|error| error.to_string() == refusal)
+            || found.path.as_deref() == Some(path)
+    }
+
+    fn accepted<I: Input>() -> Vec<String> {
+        let mut mistakes = mistakes(&schema::structural::<I>());
+        mistakes.retain(|(path, input)| !is_refused::<I>(path, input));
+        mistakes.into_iter().map(|(path, _)| path).collect()
+    }
+
+    #[test]
+    fn mistakes_are_in_every_object_of_a_schema() {
+        let object = json!({ "properties": { "any": { "type": "string" } } });
+        let schema = json!({ "properties": {
+            "list": { "items": object },
+            "map": { "additionalProperties": object },
+        } });
+        let found = mistakes(&schema);
+        let paths: Vec<_> = found.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(
+            paths,
+            [
+                "noFieldHasThisName",
+                "list[0].noFieldHasThisName",
+                "map.small.noFieldHasThisName"
+            ]
+        );
+        assert_eq!(found[1].1, json!({ "list": [{ "noFieldHasThisName": 1 }] }));
+    }
+
+    #[rstest]
+    #[case::of_control_planes(accepted::<OpenStackPresets>())]
+    #[case::of_clusters(accepted::<ClusterPresets>())]
+    fn unknown_fields_are_refused_in_every_object(#[case] accepted: Vec<String>) {
+        assert!(
+            accepted.is_empty(),
+            "`Input::fields` lacks types with flattened parts: add the paths of {accepted:?}"
+        );
+    }
+
+    #[test]
+    fn fields_of_types_without_flattened_parts_are_skipped() {
+        let text = json!({ "any": 1, "sizes": { "small": { "share": { "any": 1 } } } }).to_string();
+        let found: UnknownField<OpenStackPresets> = serde_json::from_str(&text).unwrap();
+        assert_eq!(found.path, None);
+    }
 
     #[rstest]
     #[case::of_a_service(json!({"nova": {"noVncProxy": {"replicas": 2}, "enabled": true}}), None)]
