@@ -59,6 +59,17 @@ impl<'de> Fields<'de> {
     }
 
     fn varint(&mut self) -> Result<u64, DocumentError> {
+        match self.0.split_first() {
+            // All keys and most lengths are one byte.
+            Some((byte, rest)) if *byte < 0x80 => {
+                self.0 = rest;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, DocumentError> {
         let mut value = 0;
         for shift in (0..u64::BITS).step_by(7) {
             let byte = self.byte()?;
