@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::laptop::Laptop;
 use super::tenant::{Disks, Place, Tenant};
-use super::{DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, network, path, verify};
+use super::{DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, images, network, path, verify};
 
 const COMPOSITION: Kind = kind("apiextensions.crossplane.io/v1", "Composition");
 const POD: Kind = kind("v1", "Pod");
@@ -34,19 +34,8 @@ const DOMAIN: &str = "cloud.example.com";
 const FOREIGN: &str = "others-volumes";
 
 pub fn a_claim_becomes_a_cloud() -> Result<()> {
-    // Built before anything waits for them.
-    let mut images = vec![
-        Image::mariadb()?,
-        Image::memcached()?,
-        Image::rabbitmq()?,
-        Image::ovn()?,
-        Image::libvirt()?,
-        Image::guest()?,
-        Image::ceph()?,
-    ];
-    for service in SERVICES.into_iter().chain([TEMPEST]) {
-        images.push(Image::of_service(service, "2025.2")?);
-    }
+    let mut images = images(SERVICES.into_iter().chain([TEMPEST]))?;
+    images.push(Image::ceph()?);
     lab::in_lab(
         Release::V2_4,
         Garden::Newest,

@@ -198,6 +198,23 @@ async fn operators(machine: &Arc<Machine>, cloud: &mut Cloud) -> Result<()> {
     cloud.install(machine, "hypervisor-pool").await
 }
 
+/// The images of what every cloud runs, and of these services: built before anything waits for them.
+fn images(services: impl IntoIterator<Item = &'static str>) -> Result<Vec<Image>> {
+    let others = [
+        Image::mariadb,
+        Image::memcached,
+        Image::rabbitmq,
+        Image::ovn,
+        Image::libvirt,
+        Image::guest,
+    ];
+    let others = others.into_iter().map(|image| image());
+    let services = services.into_iter();
+    others
+        .chain(services.map(|service| Image::of_service(service, "2025.2")))
+        .collect()
+}
+
 /// Lets cert-manager sign with a certificate in a namespace.
 async fn issuer(cloud: &Cloud, authority: &Identity, namespace: &str) -> Result<()> {
     let secret = json!({

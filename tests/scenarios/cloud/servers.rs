@@ -7,7 +7,7 @@ use lab::{Cloud, Fabric, Image, Kind, Result, eventually, is, kind, minutes};
 use super::tenant::{Disks, Place, Tenant};
 use super::{
     CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, changes, handover,
-    issuer, network, operators, path, verify, volumes,
+    images, issuer, network, operators, path, verify, volumes,
 };
 
 const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
@@ -43,18 +43,8 @@ pub fn tempest_tests_servers_and_volumes() -> Result<()> {
 
 /// Has a tenant use a control plane with two hypervisors.
 fn on_two_hypervisors(usage: Use) -> Result<()> {
-    let mut images = vec![
-        Image::mariadb()?,
-        Image::memcached()?,
-        Image::rabbitmq()?,
-        Image::ovn()?,
-        Image::libvirt()?,
-        Image::guest()?,
-        Image::ceph()?,
-    ];
-    for service in SERVICES {
-        images.push(Image::of_service(service, "2025.2")?);
-    }
+    let mut images = images(SERVICES)?;
+    images.push(Image::ceph()?);
     if matches!(usage, Use::Tests) {
         images.push(Image::of_service("tempest", "2025.2")?);
     }

@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use lab::{
-    Cloud, Context, Fabric, Hypervisor, Image, Kind, Machine, Result, Sight, ensure, eventually,
-    kind, minutes, never_until, seconds,
+    Cloud, Context, Fabric, Hypervisor, Kind, Machine, Result, Sight, ensure, eventually, kind,
+    minutes, never_until, seconds,
 };
 
-use super::operators;
 use super::side::Side;
+use super::{images, operators};
 use crate::pools::leases::{Lease, Leases};
 
 const NODE: Kind = kind("v1", "Node");
@@ -37,18 +37,7 @@ struct Site<'a> {
 }
 
 pub fn two_clouds_never_have_the_same_host() -> Result<()> {
-    // Built before anything waits for them.
-    let mut images = vec![
-        Image::mariadb()?,
-        Image::memcached()?,
-        Image::rabbitmq()?,
-        Image::ovn()?,
-        Image::libvirt()?,
-        Image::guest()?,
-    ];
-    for service in SERVED {
-        images.push(Image::of_service(service, "2025.2")?);
-    }
+    let images = images(SERVED)?;
     lab::on_a_bare_machine(async move |machine| {
         let mut cloud = Cloud::bare(&machine, &images).await?;
         let fabric = Fabric::lay(&machine).await?;
