@@ -270,7 +270,8 @@ impl<'a> Share<'a> {
         aliases.collect()
     }
 
-    /// Composes one certificate for all nodes of the share, by which they know each other.
+    /// Composes one certificate for all nodes of the share, by which they know each other. It has a subject, without which libvirt refuses the
+    /// certificate of a client (`virNetTLSSessionCheckCertificate` in `src/rpc/virnettlscontext.c`), and servers don't migrate.
     fn certificate(&self, desired: &mut DesiredState) {
         let Some(issuer) = &self.subject.spec.agents.issuer_ref else {
             return;
@@ -278,6 +279,7 @@ impl<'a> Share<'a> {
         let certificate = Manifest {
             metadata: ObjectMeta::default(),
             spec: cert_manager::Certificate {
+                common_name: Some(CERTIFICATE.to_owned()),
                 secret_name: CERTIFICATE.to_owned(),
                 dns_names: self.leases.names(),
                 ip_addresses: self.leases.addresses(),
