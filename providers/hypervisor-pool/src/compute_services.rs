@@ -8,19 +8,17 @@ use provider_composer::{
 };
 
 use crate::aggregate;
-use crate::api::{Api, access, report};
+use crate::api::{Api, access};
 use crate::asked::asked;
 use crate::drain::Reports;
-use crate::enabling;
 use crate::hold;
 use crate::leases::Leases;
 use crate::leftovers::{self, Leftovers};
 use crate::lost;
-use crate::members::{Inventory, inside, known};
 use crate::named;
 use crate::nodes::{self, Node};
-use crate::nova::{Access, Aggregate, Change, Question, Service, VALID, after};
-use crate::{recorded, same_identity};
+use crate::nova::{Access, Change, Question, Service, VALID, after};
+use crate::recorded;
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
 pub const DISABLED: &str = "drained by the HypervisorShare";
@@ -30,16 +28,6 @@ const DISABLED_BY_ITSELF: &str = "AUTO:";
 const CONDITION: &str = "ComputeServicesUp";
 /// How long it takes until nodes that run are read again, in seconds.
 const RARELY: u32 = 300;
-
-/// The Nova of a share's control plane.
-enum Nova {
-    /// No nova-compute of this share ever ran.
-    Never,
-    /// It can't be read.
-    Unknown(String),
-    /// It answers.
-    Known(Api),
-}
 
 /// What Nova has of a share's nodes.
 pub struct Computes {
@@ -57,16 +45,6 @@ pub struct Computes {
     pub listed: Option<BTreeSet<String>>,
 }
 
-/// What is known of a share's nodes by its aggregate.
-struct Membership {
-    /// The nodes that the share has lost and of which something is left.
-    lost: BTreeSet<String>,
-    /// The leased nodes that are in the aggregate, if it is wanted and known.
-    inside: Option<BTreeSet<String>>,
-    /// The traits that flavors must require to find its hosts, if that is known.
-    isolating: Option<BTreeSet<String>>,
-}
-
 /// Reads the compute services of a share's nodes, completes the reports, and changes what differs from the nodes' phases.
 ///
 /// # Errors
@@ -79,76 +57,95 @@ pub fn reconcile(
     desired: &mut DesiredState,
 ) -> Result<Computes, Failure> {
     let held = hold::held(share.name(), observed);
-    let mut lost = recorded::no_longer_leased(share, leases, held);
+    let lost = recorded::no_longer_leased(share, leases, held);
+    let is_asked = leases.surplus_since().is_some();
     let nova = nova(share, observed);
     let progress = progress(&nova, leases);
-    let is_asked = leases.surplus_since().is_some();
-    let (mut inside, mut isolating, mut listed) = (None, None, None);
-    match &nova {
-        Nova::Never => {
-            for node in leases.nodes() {
-                reports.add(node, None, 0);
-            }
-            if is_asked {
-                reports.set_servers(leases.names().into_iter().map(|name| (name, 0)).collect());
-            }
-            if !lost.is_empty() {
-                desired
-                    .conditions
-                    .note(lost::CONDITION, &lost::unasked(&lost, share.name()));
-                desired.requeue_at(after(RARELY, observed));
-            }
-            return Ok(Computes {
-                lost,
-                services: Lookup::Missing,
-                access: None,
-                inside: None,
-                isolating: None,
-                listed: None,
-            });
-        }
-        Nova::Unknown(why) => {
+    let computes = match nova {
+        Lookup::Missing => return Ok(never_ran(share, leases, lost, reports, observed, desired)),
+        Lookup::Unknown(why) => {
             desired.conditions.note(CONDITION, &progress);
-            lost::note_unread(&lost, why, desired);
+            lost::note_unread(&lost, &why, desired);
+            Computes::without(Lookup::Unknown(why), lost)
         }
-        Nova::Known(api) => {
+        Lookup::Found(api) => {
             // Ready doesn't wait for it: HostsWorking says whether enough nodes work.
             desired.conditions.note(CONDITION, &progress);
             api.nodes(share, leases, reports, observed, desired)?;
-            Membership {
-                lost,
-                inside,
-                isolating,
-            } = api.aggregate(share, leases, lost, observed, desired)?;
-            listed = api.listed(share, leases, observed);
+            let membership = api.aggregate(share, leases, lost, observed, desired)?;
+            let listed = api.listed(share, leases, observed);
             if is_asked {
                 api.count(leases, reports, observed);
             }
+            Computes {
+                lost: membership.lost,
+                inside: membership.inside,
+                isolating: membership.isolating,
+                listed,
+                services: Lookup::Found(api.services),
+                access: Some(api.access),
+            }
+        }
+    };
+    let waits = leases.draining() > 0 || is_asked || !progress.is_ready();
+    let often = waits || computes.changes_soon(leases);
+    desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
+    Ok(computes)
+}
+
+/// What there is of a share whose nodes never ran a nova-compute: its nodes are empty.
+fn never_ran(
+    share: &Subject<HypervisorShareSpec>,
+    leases: &Leases,
+    lost: BTreeSet<String>,
+    reports: &mut Reports,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> Computes {
+    for node in leases.nodes() {
+        reports.add(node, None, 0);
+    }
+    if leases.surplus_since().is_some() {
+        reports.set_servers(leases.names().into_iter().map(|name| (name, 0)).collect());
+    }
+    if !lost.is_empty() {
+        let progress = lost::unasked(&lost, share.name());
+        desired.conditions.note(lost::CONDITION, &progress);
+        desired.requeue_at(after(RARELY, observed));
+    }
+    Computes::without(Lookup::Missing, lost)
+}
+
+impl Computes {
+    /// Without an answer of Nova.
+    fn without(services: Lookup<BTreeMap<String, Service>>, lost: BTreeSet<String>) -> Self {
+        Self {
+            lost,
+            services,
+            access: None,
+            inside: None,
+            isolating: None,
+            listed: None,
         }
     }
-    let joins = listed
-        .as_ref()
-        .is_some_and(|listed| has_others(leases, listed));
-    let services = match &nova {
-        Nova::Known(api) => Some(&api.services),
-        Nova::Unknown(_) | Nova::Never => None,
-    };
-    let returns = services.is_some_and(|services| enables_itself(leases, services));
-    let often = leases.draining() > 0 || is_asked || joins || returns || !progress.is_ready();
-    desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
-    let (services, access) = match nova {
-        Nova::Known(api) => (Lookup::Found(api.services), Some(api.access)),
-        Nova::Unknown(why) => (Lookup::Unknown(why), None),
-        Nova::Never => (Lookup::Missing, None),
-    };
-    Ok(Computes {
-        lost,
-        services,
-        access,
-        inside,
-        isolating,
-        listed,
-    })
+
+    /// Whether Nova soon lists a leased node that it lacks, or a nova-compute enables its own service: it disables that while libvirt is away,
+    /// and enables it once libvirt is back (nova/virt/libvirt/driver.py, `_set_host_enabled`).
+    fn changes_soon(&self, leases: &Leases) -> bool {
+        let Lookup::Found(services) = &self.services else {
+            return false;
+        };
+        let mut leased = leases.in_phase(LeasePhase::Leased);
+        leased.any(|node| {
+            let name = &node.metadata.name;
+            let listed = self.listed.as_ref();
+            let reason = services
+                .get(name)
+                .and_then(|service| service.disabled.as_deref());
+            listed.is_some_and(|listed| !listed.contains(name))
+                || reason.is_some_and(|reason| reason.starts_with(DISABLED_BY_ITSELF))
+        })
+    }
 }
 
 impl Api {
@@ -281,147 +278,33 @@ impl Api {
         };
         Some(leftovers.with_chassis(&hosts, self.access.read(question, observed)))
     }
-
-    /// Keeps the aggregate of the share's nodes, in which lost nodes stay. Nova removes a host from it when it deletes the compute service.
-    fn aggregate(
-        &self,
-        share: &Subject<HypervisorShareSpec>,
-        leases: &Leases,
-        lost: BTreeSet<String>,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Result<Membership, Failure> {
-        let found = self
-            .access
-            .read::<Vec<Aggregate>>(Question::Aggregates, observed);
-        let found = match known(found, "Nova's aggregates can't be read") {
-            Ok(found) => found,
-            Err(why) => {
-                lost::note_unread(&lost, why.message(), desired);
-                desired.requeue_at(after(VALID, observed));
-                return Ok(Membership {
-                    lost,
-                    inside: None,
-                    isolating: None,
-                });
-            }
-        };
-        let nodes = leases.nodes().iter().map(|node| &node.metadata.name);
-        let nodes: BTreeSet<&String> = nodes.collect();
-        let own = aggregate::own(share, &found);
-        let members = own.into_iter().flat_map(|own| &own.hosts);
-        let members: BTreeSet<&String> = members.filter(|host| !nodes.contains(host)).collect();
-        let unleased = members.iter().copied();
-        let unleased = unleased.filter(|&host| !lost.contains(host));
-        let unleased = unleased.filter(|&host| self.services.contains_key(host));
-        let unleased: Vec<&String> = unleased.collect();
-        let is_first = aggregate::is_first(share);
-        // Those of a copy are most likely nodes of another pool.
-        let sought = if is_first { unleased.as_slice() } else { &[] };
-        let is_elsewhere = |host: &str| aggregate::is_in_another_aggregate(host, own, &found);
-        let lost = lost::reconcile(self, share, lost, sought, &is_elsewhere, observed, desired)?;
-        let hosts = nodes.iter().copied().chain(members);
-        let hosts = hosts.filter(|name| self.services.contains_key(*name));
-        let hosts: BTreeSet<String> = hosts.cloned().collect();
-        let hypervisor = |host: &str| {
-            let host = host.to_owned();
-            self.access
-                .read::<Option<String>>(Question::Hypervisor { host }, observed)
-        };
-        let inventory = Inventory {
-            hypervisor: &hypervisor,
-            now: observed.now(),
-            members: match own.filter(|_| !share.is_deleted()) {
-                Some(own) => self.members(&own.uuid, observed, desired),
-                None => Lookup::Missing,
-            },
-        };
-        let occupants = |host: &str| self.occupants(host, observed);
-        enabling::reconcile(self, share, leases, own, &inventory, observed, desired)?;
-        let decided = aggregate::changes(share, &hosts, &unleased, &found, &inventory, &occupants);
-        let (changes, progress) = match own {
-            Some(own) => same_identity::permitted(share, own, &hosts, &unleased, decided),
-            None => decided,
-        };
-        if let Some(own) = own.filter(|_| is_first && !unleased.is_empty()) {
-            let unleased = same_identity::unleased_hosts(own, &unleased);
-            desired.conditions.note("AggregateMembersKnown", &unleased);
-        }
-        if !progress.is_ready() {
-            desired.requeue_at(after(VALID, observed));
-        }
-        let condition = "AggregateReady";
-        let leased = leases.in_phase(LeasePhase::Leased);
-        let leased = leased.map(|node| &node.metadata.name);
-        let inside: BTreeSet<String> = match own {
-            // Placement lacks none of them, whatever libvirt calls them.
-            Some(own) if progress.is_ready() => {
-                let members = leased.filter(|name| own.hosts.contains(*name));
-                members.cloned().collect()
-            }
-            Some(own) => inside(own, leased, &inventory),
-            None => BTreeSet::new(),
-        };
-        let suffices = u32::try_from(inside.len()).is_ok_and(|count| count >= leases.least());
-        match suffices && matches!(progress, Progress::Waiting { .. }) {
-            // Others take servers while hosts join, and while the operator changes the aggregate's name, metadata or zone.
-            true => desired.conditions.note(condition, &progress),
-            // Until then servers would be scheduled outside of the nodes' zone, or a person has to correct something.
-            false => report(share, condition, &progress, desired),
-        }
-        for change in changes {
-            self.call(change, desired)?;
-        }
-        let is_wanted = aggregate::is_wanted(share) && !share.is_deleted();
-        Ok(Membership {
-            lost,
-            inside: is_wanted.then_some(inside),
-            isolating: Some(own.map(aggregate::isolating_traits).unwrap_or_default()),
-        })
-    }
 }
 
-fn nova(share: &Subject<HypervisorShareSpec>, observed: &ObservedState<'_>) -> Nova {
+/// The Nova of a share's control plane. Missing where no nova-compute of this share ever ran.
+fn nova(share: &Subject<HypervisorShareSpec>, observed: &ObservedState<'_>) -> Lookup<Api> {
     let access = match access(share, observed) {
         Ok(Some(access)) => access,
-        Ok(None) => return Nova::Never,
-        Err(progress) => return Nova::Unknown(progress.message().to_owned()),
+        Ok(None) => return Lookup::Missing,
+        Err(progress) => return Lookup::Unknown(progress.message().to_owned()),
     };
     match access.read(Question::Services, observed) {
-        Lookup::Found(services) => Nova::Known(Api { access, services }),
-        Lookup::Missing => Nova::Unknown("there is no driver of Nova".to_owned()),
-        Lookup::Unknown(why) => Nova::Unknown(why),
+        Lookup::Found(services) => Lookup::Found(Api { access, services }),
+        Lookup::Missing => Lookup::Unknown("there is no driver of Nova".to_owned()),
+        Lookup::Unknown(why) => Lookup::Unknown(why),
     }
-}
-
-/// Whether the share has leased nodes that aren't among these hosts.
-fn has_others(leases: &Leases, hosts: &BTreeSet<String>) -> bool {
-    let mut leased = leases.in_phase(LeasePhase::Leased);
-    leased.any(|node| !hosts.contains(&node.metadata.name))
-}
-
-/// Whether the nova-compute of a leased node disabled its own service: it does so while libvirt is away, and enables it once libvirt is back
-/// (nova/virt/libvirt/driver.py, `_set_host_enabled`).
-fn enables_itself(leases: &Leases, services: &BTreeMap<String, Service>) -> bool {
-    let mut leased = leases.in_phase(LeasePhase::Leased);
-    leased.any(|node| {
-        let service = services.get(&node.metadata.name);
-        let reason = service.and_then(|service| service.disabled.as_deref());
-        reason.is_some_and(|reason| reason.starts_with(DISABLED_BY_ITSELF))
-    })
 }
 
 /// Whether the nova-compute of every leased node reports to Nova.
-fn progress(nova: &Nova, leases: &Leases) -> Progress {
+fn progress(nova: &Lookup<Api>, leases: &Leases) -> Progress {
     let services = match nova {
-        Nova::Never => return Progress::Ready,
-        Nova::Unknown(why) => {
+        Lookup::Missing => return Progress::Ready,
+        Lookup::Unknown(why) => {
             let message = format!(
                 "Nova can't be read, so that no node is freed unless spec.computeServices says what is on it: {why}"
             );
             return Progress::waiting(Reason::LookupFailed, message);
         }
-        Nova::Known(api) => &api.services,
+        Lookup::Found(api) => &api.services,
     };
     let is_down = |node: &&Live<Node>| {
         let service = services.get(&node.metadata.name);

@@ -18,6 +18,7 @@ mod libvirt;
 pub mod lifecycle;
 mod lost;
 mod members;
+mod membership;
 mod namespace;
 mod nodes;
 pub mod nova;
