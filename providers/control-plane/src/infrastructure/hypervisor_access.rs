@@ -24,17 +24,8 @@ use crate::services::definition;
 const COMPONENT: &str = "app.kubernetes.io/component";
 /// The part of the relays of OVN's southbound database, which listen at the same port as its members.
 const RELAYS: &str = "sb-relay";
-/// The parts that agents connect to.
-const NODES: [Node; 8] = [
-    Node::RabbitMq,
-    Node::Keystone,
-    Node::Glance,
-    Node::Placement,
-    Node::Ovn,
-    Node::Nova,
-    Node::Neutron,
-    Node::Cinder,
-];
+/// The services with agents, which connect to what the services' pods connect to.
+const WITH_AGENTS: [Node; 2] = [Node::Nova, Node::Neutron];
 
 /// A part of a control plane that agents connect to.
 struct Target {
@@ -59,7 +50,8 @@ impl Recipe<'_> {
         };
         let mut endpoints = Vec::new();
         let mut progress = Progress::Ready;
-        for target in NODES.iter().flat_map(|node| self.targets(*node)) {
+        let nodes = self.graph.steps().map(|step| step.node);
+        for target in nodes.flat_map(|node| self.targets(node)) {
             let name = format!("{}-hypervisors", target.name);
             desired.apply(self.namespace(), &name, &self.balancer(access, &target));
             match addresses(self.namespace(), &name, observed) {
@@ -79,9 +71,11 @@ impl Recipe<'_> {
         }
     }
 
-    /// What agents connect to of a node, and the hypervisor-pool-operator. None where the control plane doesn't run it.
+    /// What agents connect to of a node, and the hypervisor-pool-operator.
     fn targets(&self, node: Node) -> Vec<Target> {
-        if !self.graph.contains(node) {
+        let connects =
+            |agent: &Node| *agent == node || agent.step().connects().any(|server| server == node);
+        if !WITH_AGENTS.iter().any(connects) {
             return Vec::new();
         }
         let target = |name: &str, labels: &[(&str, &str)], port| Target {
