@@ -1,5 +1,11 @@
 //! The registry of OpenStack services: the fixed facts of each service.
 
+use c5c3_api::{
+    cinder::CinderSpec, glance::GlanceSpec, keystone::KeystoneSpec, neutron::NeutronSpec,
+    nova::NovaSpec, placement::PlacementSpec, tempest::TempestSpec,
+};
+use provider_composer::ResourceKind;
+
 use crate::pod::CONNECTED;
 
 /// The fixed facts of an OpenStack service.
@@ -7,6 +13,8 @@ use crate::pod::CONNECTED;
 pub struct ServiceDefinition {
     /// The name of the service and of its user in Keystone, for instance `glance`.
     pub name: &'static str,
+    /// The kind of the resource that its operator reconciles.
+    pub kind: ResourceKind,
     /// The type in the catalogue, for instance `image` (<https://service-types.openstack.org/>).
     pub type_: &'static str,
     /// The path of the endpoints in the catalogue, for instance `/v3`.
@@ -18,11 +26,43 @@ pub struct ServiceDefinition {
     pub databases: &'static [&'static str],
     /// The suffixes of the virtual hosts in RabbitMQ. Each has its own user and Secret.
     pub buses: &'static [&'static str],
+    /// The roles of its user in the project service. None for a service without a user.
+    pub roles: &'static [&'static str],
+    /// What its pods connect to beyond other parts of a control plane.
+    pub egress: &'static [Egress],
     /// The component that serves the API.
     pub api: ComponentDefinition,
     /// The components besides the API.
     pub components: &'static [ComponentDefinition],
 }
+
+/// Something outside a control plane that its pods connect to, at an address that the control plane doesn't know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Egress {
+    /// Kubernetes' API server.
+    ApiServer,
+    /// The object store of MariaDB's backups.
+    Backups,
+    /// The object store of volumes' backups, where they are in a bucket.
+    VolumeBackups,
+    /// Monitors and daemons of Ceph (<https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/>).
+    Ceph,
+    /// Web servers with public addresses, from which users import images.
+    Web,
+    /// The identity provider of federated users, where there is one.
+    IdentityProvider,
+    /// Cortex's PostgreSQL, which is always external.
+    PostgreSql,
+    /// The consoles of servers on hypervisors, by VNC: libvirt takes the lowest free port from 5900, and 200 servers are more than
+    /// a node has.
+    Consoles,
+}
+
+/// Validates tokens, and calls other services with the user's token and its own.
+const SERVICE: &[&str] = &["service"];
+/// Calls what other services let only admins call besides: Nova's ports in Neutron and allocations in Placement, the events
+/// that Neutron and Cinder send to Nova.
+const ADMIN: &[&str] = &["admin", "service"];
 
 /// The fixed facts of a component: pods of one kind that scale together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +145,12 @@ impl ComponentDefinition {
 }
 
 impl ServiceDefinition {
+    /// The ports of its endpoints, the API's first.
+    pub fn ports(&self) -> impl Iterator<Item = u16> {
+        let components = std::iter::once(&self.api).chain(self.components);
+        components.filter_map(ComponentDefinition::port)
+    }
+
     /// The port of the API.
     pub fn port(&self) -> u16 {
         self.api.port().unwrap_or_default()
@@ -152,11 +198,14 @@ pub(crate) fn part(name: &str, suffix: &str) -> String {
 /// Identity. Keystone's bootstrap creates its own catalogue entries.
 pub const KEYSTONE: ServiceDefinition = ServiceDefinition {
     name: "keystone",
+    kind: ResourceKind::of::<KeystoneSpec>(),
     type_: "identity",
     path: "/v3",
     folder: "/etc/keystone/config",
     databases: &[""],
     buses: &[],
+    roles: &[],
+    egress: &[Egress::IdentityProvider],
     api: ComponentDefinition::api("keystone.wsgi.api", "/healthcheck", 5000),
     components: &[],
 };
@@ -164,11 +213,14 @@ pub const KEYSTONE: ServiceDefinition = ServiceDefinition {
 /// Images.
 pub const GLANCE: ServiceDefinition = ServiceDefinition {
     name: "glance",
+    kind: ResourceKind::of::<GlanceSpec>(),
     type_: "image",
     path: "",
     folder: "/etc/glance/config",
     databases: &[""],
     buses: &[],
+    roles: SERVICE,
+    egress: &[Egress::Ceph, Egress::Web],
     api: ComponentDefinition::api("glance.wsgi.api", "/healthcheck", 9292),
     components: &[],
 };
@@ -176,11 +228,14 @@ pub const GLANCE: ServiceDefinition = ServiceDefinition {
 /// Inventory of resources.
 pub const PLACEMENT: ServiceDefinition = ServiceDefinition {
     name: "placement",
+    kind: ResourceKind::of::<PlacementSpec>(),
     type_: "placement",
     path: "",
     folder: "/etc/placement/config",
     databases: &[""],
     buses: &[],
+    roles: SERVICE,
+    egress: &[],
     api: ComponentDefinition::api("placement.wsgi.api", "/", 8778),
     components: &[],
 };
@@ -188,11 +243,14 @@ pub const PLACEMENT: ServiceDefinition = ServiceDefinition {
 /// Compute.
 pub const NOVA: ServiceDefinition = ServiceDefinition {
     name: "nova",
+    kind: ResourceKind::of::<NovaSpec>(),
     type_: "compute",
     path: "/v2.1",
     folder: "/etc/nova/config",
     databases: &["", "api", "cell0"],
     buses: &["", "cell1"],
+    roles: ADMIN,
+    egress: &[Egress::Consoles],
     api: ComponentDefinition {
         after: AFTER_CONDUCTORS,
         ..ComponentDefinition::api("nova.wsgi.osapi_compute", "/", 8774)
@@ -247,11 +305,14 @@ pub const NOVA_NOVNCPROXY: ComponentDefinition = ComponentDefinition {
 /// Networks.
 pub const NEUTRON: ServiceDefinition = ServiceDefinition {
     name: "neutron",
+    kind: ResourceKind::of::<NeutronSpec>(),
     type_: "network",
     path: "",
     folder: "/etc/neutron/config",
     databases: &[""],
     buses: &[""],
+    roles: ADMIN,
+    egress: &[],
     api: ComponentDefinition::api("neutron.wsgi.api", "/healthcheck", 9696),
     components: &[
         NEUTRON_PERIODIC_WORKERS,
@@ -288,11 +349,14 @@ pub const NEUTRON_RPC_SERVER: ComponentDefinition = ComponentDefinition {
 /// Volumes.
 pub const CINDER: ServiceDefinition = ServiceDefinition {
     name: "cinder",
+    kind: ResourceKind::of::<CinderSpec>(),
     type_: "volumev3",
     path: "/v3/%(project_id)s",
     folder: "/etc/cinder/config",
     databases: &[""],
     buses: &[""],
+    roles: ADMIN,
+    egress: &[Egress::Ceph, Egress::VolumeBackups],
     // The API comes last, since it sends to the others what only the new release knows
     // (<https://docs.openstack.org/cinder/latest/admin/upgrades.html>).
     api: ComponentDefinition {
@@ -338,11 +402,15 @@ pub const CINDER_BACKUP: ComponentDefinition = ComponentDefinition {
 /// Tests. It has no API, and isn't in the catalogue.
 pub const TEMPEST: ServiceDefinition = ServiceDefinition {
     name: "tempest",
+    kind: ResourceKind::of::<TempestSpec>(),
     type_: "",
     path: "",
     folder: "/etc/tempest/config",
     databases: &[],
     buses: &[],
+    // It creates domains, and deletes what is left in any project. No service sends it a user's token.
+    roles: &["admin"],
+    egress: &[],
     api: ComponentDefinition {
         name: "run",
         kind: ComponentKind::Daemon { probe: &[] },

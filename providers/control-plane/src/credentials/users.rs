@@ -1,11 +1,10 @@
 //! The service users, and what each may do.
 
-use c5c3_api::{
-    CustomResource, cinder::CinderSpec, cortex::CortexSpec, glance::GlanceSpec,
-    neutron::NeutronSpec, nova::NovaSpec, placement::PlacementSpec, tempest::TempestSpec,
-};
+use std::sync::LazyLock;
+
+use c5c3_api::cortex::CortexSpec;
 use provider_composer::ResourceKind;
-use provider_openstack::{CINDER, GLANCE, NEUTRON, NOVA, PLACEMENT, keystone_credentials};
+use provider_openstack::{SERVICES, ServiceDefinition, TEMPEST, keystone_credentials};
 
 use crate::Recipe;
 
@@ -25,45 +24,26 @@ pub struct ServiceUser {
     pub roles: &'static [&'static str],
 }
 
-/// Validates tokens, and calls other services with the user's token and its own.
-const SERVICE: &[&str] = &["service"];
-/// Calls what other services let only admins call besides: Nova's ports in Neutron and allocations in Placement, the events
-/// that Neutron and Cinder send to Nova.
-const ADMIN: &[&str] = &["admin", "service"];
-/// Creates domains, and deletes what is left in any project. No service sends it a user's token.
-const TESTER: &[&str] = &["admin"];
+/// The user of Cortex, which has no definition. It calls Nova and others as an admin.
+const CORTEX: ServiceUser = ServiceUser {
+    name: "cortex",
+    consumer: ResourceKind::of::<CortexSpec>(),
+    roles: &["admin", "service"],
+};
 
-const fn user<S: CustomResource>(
-    name: &'static str,
-    roles: &'static [&'static str],
-) -> ServiceUser {
-    ServiceUser {
-        name,
-        consumer: ResourceKind::of::<S>(),
-        roles,
-    }
-}
-
-const ALL: [ServiceUser; 7] = [
-    user::<GlanceSpec>(GLANCE.name, SERVICE),
-    user::<PlacementSpec>(PLACEMENT.name, SERVICE),
-    user::<NovaSpec>(NOVA.name, ADMIN),
-    user::<NeutronSpec>(NEUTRON.name, ADMIN),
-    user::<CinderSpec>(CINDER.name, ADMIN),
-    user::<CortexSpec>("cortex", ADMIN),
-    user::<TempestSpec>("tempest", TESTER),
-];
+static ALL: LazyLock<Vec<ServiceUser>> = LazyLock::new(|| {
+    let services = SERVICES.into_iter();
+    let services = services.filter(|service| !service.roles.is_empty());
+    let services = services.map(ServiceUser::of);
+    let others = [CORTEX, ServiceUser::of(&TEMPEST)];
+    services.chain(others).collect()
+});
 
 /// The service users of a control plane.
 pub fn service_users(recipe: &Recipe<'_>) -> impl Iterator<Item = &'static ServiceUser> {
-    let spec = &recipe.subject.spec;
-    let cortex = spec.cortex.as_ref().is_some_and(|cortex| cortex.enabled);
-    let tempest = spec.tempest.as_ref().is_some_and(|tempest| tempest.enabled);
-    ALL.iter().filter(move |user| match user.name {
-        "cortex" => cortex,
-        "tempest" => tempest,
-        name => recipe.enabled().any(|service| service.name == name),
-    })
+    let is_part =
+        move |user: &&ServiceUser| recipe.graph.steps().any(|step| step.name == user.name);
+    ALL.iter().filter(is_part)
 }
 
 /// A service user by its name.
@@ -77,6 +57,14 @@ pub(crate) fn consumers() -> impl Iterator<Item = ResourceKind> {
 }
 
 impl ServiceUser {
+    fn of(service: &ServiceDefinition) -> Self {
+        Self {
+            name: service.name,
+            consumer: service.kind,
+            roles: service.roles,
+        }
+    }
+
     /// Secret with its application credential, for the service: the keys [`ID`] and [`SECRET`].
     pub fn credentials(&self) -> String {
         keystone_credentials(self.name)

@@ -25,7 +25,6 @@ use provider_openstack::{Awaited, Rotations, SERVICES, exclusive, number, number
 use self::step::{Memory, Pace, Step, step};
 use crate::catalogue::{TENANT, TENANT_PASSWORD};
 use crate::credentials::{ADMIN, Password, Standing, by_name, consumers};
-use crate::graph::GRAPH;
 use crate::manifest::korc::{ApplicationCredential, Managed, Observed, User};
 
 /// Composes CredentialRotations.
@@ -172,15 +171,14 @@ fn of_service(
     observed: &ObservedState<'_>,
 ) -> Awaited<Standing> {
     let found = SERVICES.iter().find(|service| service.name == name);
-    let step = GRAPH.iter().find(|step| step.name == name);
-    let kind = step
-        .and_then(|step| step.objects.first())
-        .map(|(kind, _)| *kind);
-    let secret = found.and_then(|service| match type_ {
-        RotationType::MessagingUser => Some(service.bus_credentials(service.buses.first()?)),
-        _ => Some(service.database_credentials(service.databases.first()?)),
+    let found = found.and_then(|service| {
+        let secret = match type_ {
+            RotationType::MessagingUser => service.bus_credentials(service.buses.first()?),
+            _ => service.database_credentials(service.databases.first()?),
+        };
+        Some((service.kind, secret))
     });
-    let (Some(kind), Some(secret)) = (kind, secret) else {
+    let Some((kind, secret)) = found else {
         return Err(Progress::failed(
             Reason::UserNotFound,
             format!(

@@ -15,13 +15,13 @@ use k8s_openapi::api::networking::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use provider_composer::DesiredState;
-use provider_openstack::pods_of;
+use provider_openstack::{Egress, pods_of};
 
 use super::placement;
 use crate::graph::Node;
 use crate::recipe::Recipe;
 use peers::{Allowed, address, block, dns, peer, port, ports, public};
-use pods::{Beyond, PODS, Pods};
+use pods::{PODS, Pods};
 
 /// Label of pods that belong to one instance of a program.
 pub(super) const INSTANCE: &str = "app.kubernetes.io/instance";
@@ -85,7 +85,7 @@ impl Recipe<'_> {
 
     fn ingress(&self, pods: &Pods) -> Vec<Allowed> {
         let clients = self.pods(|node| node.step().connects().any(|server| server == pods.node));
-        let clients = (clients.map(peer).collect(), pods.serves);
+        let clients = (clients.map(peer).collect(), pods.serves.as_slice());
         let operators = pods_of(&self.spec().global.network.operator_namespaces.0);
         let operators = (operators.into_iter().collect(), pods.managed);
         let listed = [clients, operators].into_iter();
@@ -117,9 +117,9 @@ impl Recipe<'_> {
         let inside = self.pods(|node| servers.contains(&node) && node != pods.node);
         let inside = inside
             .filter(|server| !server.serves.is_empty())
-            .map(|server| (Some(vec![peer(server)]), ports(server.serves)));
+            .map(|server| (Some(vec![peer(server)]), ports(&server.serves)));
         let external = servers.iter().flat_map(|server| self.external(*server));
-        let beyond = pods.beyond.iter().filter_map(|beyond| self.beyond(*beyond));
+        let beyond = pods.egress.iter().filter_map(|egress| self.beyond(*egress));
         [self.own(pods)]
             .into_iter()
             .chain(inside)
@@ -165,16 +165,16 @@ impl Recipe<'_> {
             .collect()
     }
 
-    fn beyond(&self, beyond: Beyond) -> Option<Allowed> {
-        Some(match beyond {
-            Beyond::ApiServer => (None, ports(&[443, 6443])),
-            Beyond::Backups => {
+    fn beyond(&self, egress: Egress) -> Option<Allowed> {
+        Some(match egress {
+            Egress::ApiServer => (None, ports(&[443, 6443])),
+            Egress::Backups => {
                 let bucket = self.spec().backup.as_ref()?.s3.as_ref()?;
                 let server: HostPort = bucket.host().parse().ok()?;
                 let port = server.port().unwrap_or(443);
                 (address(server.host()), ports(&[port]))
             }
-            Beyond::VolumeBackups => {
+            Egress::VolumeBackups => {
                 let backup = self.services.cinder.backup.as_ref()?;
                 let (scheme, rest) = backup.s3.as_ref()?.endpoint.split_once("://")?;
                 let server: HostPort = rest.split('/').next()?.parse().ok()?;
@@ -184,7 +184,7 @@ impl Recipe<'_> {
                     ports(&[server.port().unwrap_or(usual)]),
                 )
             }
-            Beyond::Ceph => {
+            Egress::Ceph => {
                 self.spec().storage.as_ref()?;
                 let daemons = NetworkPolicyPort {
                     end_port: Some(7568),
@@ -193,8 +193,8 @@ impl Recipe<'_> {
                 let monitors = ports(&[3300, 6789]).into_iter().flatten();
                 (None, Some(monitors.chain([daemons]).collect()))
             }
-            Beyond::Web => (Some(public().collect()), ports(&[80, 443])),
-            Beyond::IdentityProvider => {
+            Egress::Web => (Some(public().collect()), ports(&[80, 443])),
+            Egress::IdentityProvider => {
                 let federation = &self.services.keystone.federation;
                 let provider = federation.identity_provider.as_ref()?;
                 let host = provider.issuer.split('/').nth(2)?;
@@ -203,8 +203,8 @@ impl Recipe<'_> {
                     .and_then(|(_, port)| port.parse().ok());
                 (None, ports(&[port.unwrap_or(443)]))
             }
-            Beyond::PostgreSql => (None, ports(&[5432])),
-            Beyond::Consoles => {
+            Egress::PostgreSql => (None, ports(&[5432])),
+            Egress::Consoles => {
                 let consoles = NetworkPolicyPort {
                     end_port: Some(6099),
                     ..port("TCP", 5900)

@@ -1,10 +1,13 @@
 //! The pods of a control plane, what they serve, and what they connect to beyond other parts.
 
-use provider_openstack::METRICS;
+use std::sync::LazyLock;
+
+use provider_openstack::{Egress, METRICS};
 
 use super::super::{MARIADB, MEMCACHED, RABBITMQ, VALKEY};
 use super::{INSTANCE, NAME};
-use crate::graph::Node;
+use crate::graph::{GRAPH, Node};
+use crate::services::definition;
 
 /// Pods of one part of a control plane.
 pub(super) struct Pods {
@@ -14,139 +17,100 @@ pub(super) struct Pods {
     /// A label that only they have.
     pub(super) label: (&'static str, &'static str),
     /// Ports for the parts that use this one.
-    pub(super) serves: &'static [u16],
+    pub(super) serves: Vec<u16>,
     /// Ports for operators and Prometheus.
     pub(super) managed: &'static [u16],
     /// Ports for the agents on hypervisors, which have the addresses of their nodes.
     pub(super) agents: &'static [u16],
     /// What they connect to beyond other parts.
-    pub(super) beyond: &'static [Beyond],
+    pub(super) egress: &'static [Egress],
 }
 
-/// Something outside a control plane that its pods connect to, at an address that the control plane doesn't know.
-#[derive(Clone, Copy)]
-pub(super) enum Beyond {
-    /// Kubernetes' API server.
-    ApiServer,
-    /// The object store of MariaDB's backups.
-    Backups,
-    /// The object store of volumes' backups, where they are in a bucket.
-    VolumeBackups,
-    /// Monitors and daemons of Ceph (<https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/>).
-    Ceph,
-    /// Web servers with public addresses, from which users import images.
-    Web,
-    /// The identity provider of federated users, where there is one.
-    IdentityProvider,
-    /// Cortex's PostgreSQL, which is always external.
-    PostgreSql,
-    /// The consoles of servers on hypervisors, by VNC: libvirt takes the lowest free port from 5900, and 200 servers are more than
-    /// a node has.
-    Consoles,
+/// The pods of OpenStack's services, whose operators open their APIs' ports.
+fn services() -> impl Iterator<Item = Pods> {
+    GRAPH.iter().filter_map(|step| {
+        let service = definition(step.node)?;
+        Some(Pods {
+            serves: service.ports().collect(),
+            managed: &[METRICS],
+            egress: service.egress,
+            ..part(step.name, step.node)
+        })
+    })
 }
 
-/// A service of OpenStack, whose operator opens its API's port.
-pub(super) const fn service(name: &'static str, node: Node, serves: &'static [u16]) -> Pods {
+/// The pods of a node that connect to other parts only.
+fn part(name: &'static str, node: Node) -> Pods {
     Pods {
         name,
         node,
         label: (NAME, name),
-        serves,
-        managed: &[METRICS],
+        serves: Vec::new(),
+        managed: &[],
         agents: &[],
-        beyond: &[],
+        egress: &[],
     }
 }
 
-/// All pods of a control plane. Pods of one part connect to each other at any port.
-pub(super) static PODS: [Pods; 15] = [
-    Pods {
-        name: MARIADB,
-        node: Node::MariaDb,
-        label: (INSTANCE, MARIADB),
-        serves: &[3306],
-        // Besides SQL the agent beside each member of a Galera cluster.
-        managed: &[3306, 5555],
-        agents: &[],
-        beyond: &[Beyond::ApiServer, Beyond::Backups],
-    },
-    Pods {
-        name: "openstack-db-maxscale",
-        node: Node::MariaDb,
-        label: (INSTANCE, "openstack-db-maxscale"),
-        serves: &[3306],
-        managed: &[3306, 8989],
-        agents: &[],
-        beyond: &[],
-    },
-    Pods {
-        name: "openstack-db-metrics",
-        node: Node::MariaDb,
-        label: (INSTANCE, "openstack-db-metrics"),
-        serves: &[],
-        managed: &[9104],
-        agents: &[],
-        beyond: &[],
-    },
-    Pods {
-        name: RABBITMQ,
-        node: Node::RabbitMq,
-        label: (NAME, RABBITMQ),
-        serves: &[5671, 5672],
-        // The management API, and metrics.
-        managed: &[15671, 15672, 15691, 15692],
-        agents: &[5671, 5672],
-        beyond: &[Beyond::ApiServer],
-    },
-    Pods {
-        name: VALKEY,
-        node: Node::Valkey,
-        label: ("c5c3.io/component", VALKEY),
-        serves: &[6379, 26379],
-        managed: &[9121],
-        agents: &[],
-        beyond: &[],
-    },
-    Pods {
-        name: MEMCACHED,
-        node: Node::Memcached,
-        label: (INSTANCE, MEMCACHED),
-        serves: &[11211],
-        managed: &[],
-        agents: &[],
-        beyond: &[],
-    },
-    Pods {
-        beyond: &[Beyond::IdentityProvider],
-        ..service("keystone", Node::Keystone, &[5000])
-    },
-    Pods {
-        beyond: &[Beyond::Ceph, Beyond::Web],
-        ..service("glance", Node::Glance, &[9292])
-    },
-    service("placement", Node::Placement, &[8778]),
-    Pods {
-        agents: &[6642],
+/// All pods of a control plane, in the order of the graph. Pods of one part connect to each other at any port.
+pub(super) static PODS: LazyLock<Vec<Pods>> = LazyLock::new(|| {
+    let mut pods: Vec<Pods> = others().into_iter().chain(services()).collect();
+    pods.sort_by_key(|pods| pods.node);
+    pods
+});
+
+/// The pods of what isn't a service of the catalogue.
+fn others() -> [Pods; 9] {
+    [
+        Pods {
+            label: (INSTANCE, MARIADB),
+            serves: vec![3306],
+            // Besides SQL the agent beside each member of a Galera cluster.
+            managed: &[3306, 5555],
+            egress: &[Egress::ApiServer, Egress::Backups],
+            ..part(MARIADB, Node::MariaDb)
+        },
+        Pods {
+            label: (INSTANCE, "openstack-db-maxscale"),
+            serves: vec![3306],
+            managed: &[3306, 8989],
+            ..part("openstack-db-maxscale", Node::MariaDb)
+        },
+        Pods {
+            label: (INSTANCE, "openstack-db-metrics"),
+            managed: &[9104],
+            ..part("openstack-db-metrics", Node::MariaDb)
+        },
+        Pods {
+            serves: vec![5671, 5672],
+            // The management API, and metrics.
+            managed: &[15671, 15672, 15691, 15692],
+            agents: &[5671, 5672],
+            egress: &[Egress::ApiServer],
+            ..part(RABBITMQ, Node::RabbitMq)
+        },
+        Pods {
+            label: ("c5c3.io/component", VALKEY),
+            serves: vec![6379, 26379],
+            managed: &[9121],
+            ..part(VALKEY, Node::Valkey)
+        },
+        Pods {
+            label: (INSTANCE, MEMCACHED),
+            serves: vec![11211],
+            ..part(MEMCACHED, Node::Memcached)
+        },
         // OVN's operator opens its databases for itself.
-        managed: &[],
-        ..service("ovn", Node::Ovn, &[6641, 6642])
-    },
-    Pods {
-        beyond: &[Beyond::Consoles],
-        ..service("nova", Node::Nova, &[8774, 8775, 6080])
-    },
-    service("neutron", Node::Neutron, &[9696]),
-    Pods {
-        beyond: &[Beyond::Ceph, Beyond::VolumeBackups],
-        ..service("cinder", Node::Cinder, &[8776])
-    },
-    Pods {
-        managed: &[],
-        beyond: &[Beyond::PostgreSql],
-        ..service("cortex", Node::Cortex, &[8080])
-    },
-    Pods {
-        managed: &[],
-        ..service("tempest", Node::Tempest, &[])
-    },
-];
+        Pods {
+            serves: vec![6641, 6642],
+            agents: &[6642],
+            ..part("ovn", Node::Ovn)
+        },
+        Pods {
+            serves: vec![8080],
+            egress: &[Egress::PostgreSql],
+            ..part("cortex", Node::Cortex)
+        },
+        part("tempest", Node::Tempest),
+    ]
+}
