@@ -131,6 +131,65 @@ pub enum TestedService {
     ObjectStore,
 }
 
+impl TestedService {
+    /// Every service that Tempest knows.
+    pub const ALL: [Self; 7] = [
+        Self::Identity,
+        Self::Image,
+        Self::Placement,
+        Self::Compute,
+        Self::Network,
+        Self::Volume,
+        Self::ObjectStore,
+    ];
+
+    /// The name of the service, and the section of tempest.conf that chooses among its endpoints.
+    pub const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Identity => ("keystone", "identity"),
+            Self::Image => ("glance", "image"),
+            Self::Placement => ("placement", "placement"),
+            Self::Compute => ("nova", "compute"),
+            Self::Network => ("neutron", "network"),
+            Self::Volume => ("cinder", "volume"),
+            Self::ObjectStore => ("swift", "object-storage"),
+        }
+    }
+}
+
+/// A service that Tempest tests.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum VerifiedService {
+    /// Identity.
+    Keystone,
+    /// Images.
+    Glance,
+    /// Inventory of resources.
+    Placement,
+    /// Compute.
+    Nova,
+    /// Networks.
+    Neutron,
+    /// Volumes.
+    Cinder,
+}
+
+impl From<VerifiedService> for TestedService {
+    fn from(service: VerifiedService) -> Self {
+        match service {
+            VerifiedService::Keystone => Self::Identity,
+            VerifiedService::Glance => Self::Image,
+            VerifiedService::Placement => Self::Placement,
+            VerifiedService::Nova => Self::Compute,
+            VerifiedService::Neutron => Self::Network,
+            VerifiedService::Cinder => Self::Volume,
+        }
+    }
+}
+
 impl CustomResource for TempestSpec {
     type Status = TempestStatus;
     const DESCRIPTION: &'static str = "Tempest, tests of a control plane, again and again.";

@@ -1,6 +1,6 @@
 //! tempest.conf, section by section, and the choice of tests.
 
-use c5c3_api::tempest::TempestSpec;
+use c5c3_api::tempest::{TempestSpec, TestedService};
 use provider_openstack::{Config, Files, KeystoneAccess, Owned, Service};
 use serde_json::{Value, json};
 
@@ -38,16 +38,6 @@ pub const OWNED: [Owned<'_>; 8] = [
     ),
 ];
 
-/// The sections that choose among the endpoints of a service.
-const ENDPOINTS: [&str; 6] = [
-    "compute",
-    "image",
-    "network",
-    "object-storage",
-    "placement",
-    "volume",
-];
-
 /// The configuration of Tempest, without accounts and what each run discovers.
 pub fn tempest_conf(
     service: &Service<'_>,
@@ -70,7 +60,9 @@ pub fn tempest_conf(
     if let Some(path) = access.authority(service, files) {
         identity.set("ca_certificates_file", path);
     }
-    for section in ENDPOINTS {
+    let others = TestedService::ALL.into_iter();
+    for tested in others.filter(|tested| *tested != TestedService::Identity) {
+        let (_, section) = tested.names();
         config.section(section).set("endpoint_type", "internal");
     }
     let locks = format!("{WORKSPACE}/locks");

@@ -2,7 +2,6 @@
 
 use c5c3_api::Reason;
 use c5c3_api::control_plane::{ControlPlaneStatus, TempestComponent, Verified};
-use c5c3_api::openstack_cluster::VerifiedService;
 use c5c3_api::tempest::{TestedService, Tests};
 use function_protocol::Response;
 use serde::Deserialize;
@@ -49,31 +48,13 @@ impl Recipe<'_> {
         if !exists && !composed.all_ready() && !composed.is_rendered() {
             return None;
         }
-        let enabled = &self.cluster.spec.services;
-        let services = [
-            (VerifiedService::Keystone, TestedService::Identity, true),
-            (
-                VerifiedService::Glance,
-                TestedService::Image,
-                enabled.glance,
-            ),
-            (VerifiedService::Placement, TestedService::Placement, true),
-            (VerifiedService::Nova, TestedService::Compute, enabled.nova),
-            (
-                VerifiedService::Neutron,
-                TestedService::Network,
-                enabled.neutron,
-            ),
-            (
-                VerifiedService::Cinder,
-                TestedService::Volume,
-                enabled.cinder,
-            ),
-        ];
-        let is_wanted = |service| verify.services.is_empty() || verify.services.contains(service);
-        let wanted = services
-            .iter()
-            .filter(|(service, _, enabled)| *enabled && is_wanted(service));
+        let services = &self.cluster.spec.services;
+        let chosen = verify.services.iter().copied().map(TestedService::from);
+        let chosen: Vec<_> = chosen.collect();
+        let wanted = TestedService::ALL.into_iter().filter(|service| {
+            let (name, _) = service.names();
+            services.is_enabled(name) && (chosen.is_empty() || chosen.contains(service))
+        });
         let size = preset.tempest.as_ref();
         let usual = Tests::default().concurrency;
         Some(TempestComponent {
@@ -81,7 +62,7 @@ impl Recipe<'_> {
             suspend: true,
             logs: self.presets.tempest.logs.clone(),
             tests: Some(Tests {
-                services: wanted.map(|(_, tested, _)| *tested).collect(),
+                services: wanted.collect(),
                 concurrency: size.map_or(usual, |size| size.concurrency),
                 include_regex: Some(self.presets.tempest.include_regex.clone()),
                 exclude_regex: self.presets.tempest.exclude_regex.clone(),

@@ -19,7 +19,7 @@ pub use self::{
         CephStorage, Compression, EphemeralPool, Filesystem, ImagePool, ObjectStore, Storage,
         VolumePool,
     },
-    verify::{VerifiedService, Verify},
+    verify::Verify,
 };
 use crate::{
     control_plane::{FLAVORS_STAY, FirstNetwork, Flavor, TenantAccess},
@@ -170,6 +170,22 @@ pub struct Services {
     pub octavia: bool,
     /// Shared file systems. Brings a CephFS filesystem with it.
     pub manila: bool,
+}
+
+impl Services {
+    /// Whether a service runs, by its name.
+    pub fn is_enabled(&self, service: &str) -> bool {
+        match service {
+            "keystone" | "placement" => true,
+            "nova" => self.nova,
+            "neutron" => self.neutron,
+            "cinder" => self.cinder,
+            "glance" => self.glance,
+            "octavia" => self.octavia,
+            "manila" => self.manila,
+            _ => false,
+        }
+    }
 }
 
 impl Default for Services {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::parts::is_default;
+use crate::{parts::is_default, tempest::VerifiedService};
 
 /// Tests of the control plane. Which tests of a service run, and how many at once, is the Composition's choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,24 +13,4 @@ pub struct Verify {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 6))]
     pub services: Vec<VerifiedService>,
-}
-
-/// A service that Tempest tests.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum VerifiedService {
-    /// Identity.
-    Keystone,
-    /// Images.
-    Glance,
-    /// Inventory of resources.
-    Placement,
-    /// Compute.
-    Nova,
-    /// Networks.
-    Neutron,
-    /// Volumes.
-    Cinder,
 }

@@ -90,19 +90,12 @@ impl Recipe<'_> {
 
     /// All services that run are tested.
     fn tests(&self) -> Tests {
-        let services = [
-            (Node::Keystone, TestedService::Identity),
-            (Node::Glance, TestedService::Image),
-            (Node::Placement, TestedService::Placement),
-            (Node::Nova, TestedService::Compute),
-            (Node::Neutron, TestedService::Network),
-            (Node::Cinder, TestedService::Volume),
-        ];
-        let running = services
-            .into_iter()
-            .filter(|(node, _)| self.graph.contains(*node));
+        let runs = |service: &TestedService| {
+            let (name, _) = service.names();
+            self.graph.steps().any(|step| step.name == name)
+        };
         Tests {
-            services: running.map(|(_, service)| service).collect(),
+            services: TestedService::ALL.into_iter().filter(runs).collect(),
             ..Tests::default()
         }
     }
