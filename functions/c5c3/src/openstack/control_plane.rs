@@ -201,12 +201,9 @@ impl Recipe<'_> {
         }
         let wanted = &self.cluster.spec.services;
         let mut services = preset.clone();
-        services.keystone.service.enabled = true;
-        services.placement.enabled = true;
-        services.glance.service.enabled = wanted.glance;
-        services.nova.enabled = wanted.nova;
-        services.neutron.enabled = wanted.neutron;
-        services.cinder.enabled = wanted.cinder;
+        for (service, enabled, _) in services.each_mut() {
+            *enabled = wanted.is_enabled(service);
+        }
         services.octavia.get_or_insert_default().enabled = wanted.octavia;
         services.manila.get_or_insert_default().enabled = wanted.manila;
         self.expose(&mut services)?;

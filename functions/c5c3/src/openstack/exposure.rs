@@ -37,7 +37,7 @@ impl Recipe<'_> {
             }
             None => String::new(),
         };
-        for (name, field, expose) in all(services) {
+        let expose = |name: &str, field: &str, expose: &mut Option<Exposure>| {
             if expose.is_some() {
                 return Err(Fatal::new(format!(
                     "the Composition's input sets services.{field}, one host name for all claims: remove it, and set exposure \
@@ -50,8 +50,12 @@ impl Recipe<'_> {
                 ingress: site.ingress.clone(),
                 request_timeout: site.request_timeout,
             });
+            Ok(())
+        };
+        for (name, _, overrides) in services.each_mut() {
+            expose(name, &format!("{name}.expose"), &mut overrides.expose)?;
         }
-        Ok(())
+        expose("novnc", "nova.consoles", &mut services.nova.consoles)
     }
 
     /// Says whether clients outside the cluster reach the APIs, as the ControlPlane repeats it. The claim is Ready without.
@@ -73,42 +77,6 @@ impl Recipe<'_> {
         };
         transitions::result(response, EXPOSED, None, reason.name(), message.to_owned());
     }
-}
-
-/// What is exposed, by the first label of its host name, and where the input could set it.
-fn all(
-    services: &mut ControlPlaneServices,
-) -> [(&'static str, &'static str, &mut Option<Exposure>); 7] {
-    let ControlPlaneServices {
-        keystone,
-        glance,
-        placement,
-        nova,
-        neutron,
-        cinder,
-        ..
-    } = services;
-    [
-        (
-            "keystone",
-            "keystone.expose",
-            &mut keystone.service.overrides.expose,
-        ),
-        (
-            "glance",
-            "glance.expose",
-            &mut glance.service.overrides.expose,
-        ),
-        (
-            "placement",
-            "placement.expose",
-            &mut placement.overrides.expose,
-        ),
-        ("nova", "nova.expose", &mut nova.overrides.expose),
-        ("novnc", "nova.consoles", &mut nova.consoles),
-        ("neutron", "neutron.expose", &mut neutron.overrides.expose),
-        ("cinder", "cinder.expose", &mut cinder.overrides.expose),
-    ]
 }
 
 /// Whether a text is a domain below which the services' names fit.

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Mul};
 
-use c5c3_api::control_plane::{
-    Backup, ControlPlaneServices, Infrastructure, OvnInfrastructure, Service,
-};
-use c5c3_api::parts::{ApiComponent, Quantity, Resources};
+use c5c3_api::control_plane::{Backup, ControlPlaneServices, Infrastructure, OvnInfrastructure};
+use c5c3_api::parts::{Quantity, Resources};
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 
@@ -184,7 +182,7 @@ fn hard(
     needed.storage += backups.map_or(0.0, |size| size.bytes() as f64);
     needed += infrastructure(pieces);
     needed += optional(&preset.services);
-    for (replicas, resources) in components(preset) {
+    for (replicas, resources) in preset.services.components() {
         let mut pod = stated(resources, POD);
         pod += SIDECARS;
         // A rollout adds one pod of each component.
@@ -272,42 +270,6 @@ fn beyond(usual: f64, replicas: impl Into<f64>, resources: &Resources) -> Amount
         pods: more(pod.pods, POD.pods),
         ..Amounts::default()
     }
-}
-
-/// Each component that a size states: most replicas, and what each requests.
-fn components(preset: &SizePreset) -> Vec<(u32, &Resources)> {
-    let ControlPlaneServices {
-        keystone,
-        glance,
-        placement,
-        nova,
-        neutron,
-        cinder,
-        octavia: _,
-        manila: _,
-    } = &preset.services;
-    fn service<const N: u32>(service: &Service<N>) -> (u32, &Resources) {
-        let most = service.autoscaling.as_ref().map(|most| most.max_replicas);
-        (most.unwrap_or(service.replicas), &service.resources)
-    }
-    fn api<const N: u32>(api: &ApiComponent<N>) -> (u32, &Resources) {
-        let most = api.autoscaling.as_ref().map(|most| most.max_replicas);
-        (most.unwrap_or(api.replicas), &api.resources)
-    }
-    let mut components = vec![
-        service(&keystone.service),
-        service(&glance.service),
-        service(placement),
-        api(&nova.api),
-        (nova.scheduler.replicas, &nova.scheduler.resources),
-        (nova.conductor.replicas, &nova.conductor.resources),
-        api(&neutron.api),
-        api(&cinder.api),
-        (cinder.scheduler.replicas, &cinder.scheduler.resources),
-    ];
-    let volume = cinder.volume.iter();
-    components.extend(volume.map(|volume| (volume.replicas, &volume.resources)));
-    components
 }
 
 /// What components that no size has to state request beyond [`BASE`].

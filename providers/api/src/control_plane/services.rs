@@ -52,6 +52,61 @@ pub struct ControlPlaneServices {
 }
 
 impl ControlPlaneServices {
+    /// Each service by its name: whether it runs, and what may be said of any.
+    pub fn each_mut(&mut self) -> [(&'static str, &mut bool, &mut Overrides); 6] {
+        let (keystone, glance) = (&mut self.keystone.service, &mut self.glance.service);
+        let (placement, nova) = (&mut self.placement, &mut self.nova);
+        let (neutron, cinder) = (&mut self.neutron, &mut self.cinder);
+        [
+            ("keystone", &mut keystone.enabled, &mut keystone.overrides),
+            ("glance", &mut glance.enabled, &mut glance.overrides),
+            (
+                "placement",
+                &mut placement.enabled,
+                &mut placement.overrides,
+            ),
+            ("nova", &mut nova.enabled, &mut nova.overrides),
+            ("neutron", &mut neutron.enabled, &mut neutron.overrides),
+            ("cinder", &mut cinder.enabled, &mut cinder.overrides),
+        ]
+    }
+
+    /// Each component that isn't optional: its most replicas, and what each requests.
+    pub fn components(&self) -> Vec<(u32, &Resources)> {
+        let Self {
+            keystone,
+            glance,
+            placement,
+            nova,
+            neutron,
+            cinder,
+            octavia: _,
+            manila: _,
+        } = self;
+        fn service<const N: u32>(service: &Service<N>) -> (u32, &Resources) {
+            let most = service.autoscaling.as_ref().map(|most| most.max_replicas);
+            (most.unwrap_or(service.replicas), &service.resources)
+        }
+        fn api<const N: u32>(api: &ApiComponent<N>) -> (u32, &Resources) {
+            let most = api.autoscaling.as_ref().map(|most| most.max_replicas);
+            (most.unwrap_or(api.replicas), &api.resources)
+        }
+        let mut components = vec![
+            service(&keystone.service),
+            service(&glance.service),
+            service(placement),
+            api(&nova.api),
+            (nova.scheduler.replicas, &nova.scheduler.resources),
+            (nova.conductor.replicas, &nova.conductor.resources),
+            api(&neutron.api),
+            api(&cinder.api),
+            (cinder.scheduler.replicas, &cinder.scheduler.resources),
+        ];
+        let volume = cinder.volume.iter();
+        components.extend(volume.map(|volume| (volume.replicas, &volume.resources)));
+        components
+    }
+
     /// What is said of a service by its name, for instance `glance`.
     pub fn overrides(&self, service: &str) -> Option<&Overrides> {
         match service {

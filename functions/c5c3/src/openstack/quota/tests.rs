@@ -108,7 +108,7 @@ fn quota_has_room_for_the_most_replicas_of_an_api() {
             "infrastructure": {}, "services": { "nova": { "api": api } }, "share": { "weight": 1 },
         }))
         .unwrap();
-        components(&preset)[3].0
+        preset.services.components()[3].0
     };
     let scaled = serde_json::json!({ "replicas": 3, "autoscaling": { "maxReplicas": 9 } });
     assert_eq!(
