@@ -1,19 +1,10 @@
 //! The dependencies that a resource declares in `dependsOn`.
 
-use c5c3_api::{
-    cinder::CinderSpec,
-    cortex::CortexSpec,
-    glance::GlanceSpec,
-    keystone::KeystoneSpec,
-    neutron::NeutronSpec,
-    nova::NovaSpec,
-    ovn_cluster::OvnClusterSpec,
-    parts::{Dependency, DependencyKind},
-    placement::PlacementSpec,
-};
+use c5c3_api::parts::Dependency;
 use provider_composer::{Failure, Key, Lookup, ObservedState, Progress, Reason, ResourceKind};
 use serde_json::Value;
 
+use crate::registry::kind;
 use crate::service::Service;
 
 /// Returns the progress of a service's dependencies.
@@ -96,29 +87,4 @@ fn unready(
 
 fn key(namespace: &str, dependency: &Dependency) -> Key {
     Key::new(kind(dependency.kind), namespace, &dependency.name)
-}
-
-/// The kinds that `dependsOn` may name.
-pub(crate) const KINDS: [ResourceKind; 8] = [
-    kind(DependencyKind::Keystone),
-    kind(DependencyKind::Glance),
-    kind(DependencyKind::Placement),
-    kind(DependencyKind::Nova),
-    kind(DependencyKind::Neutron),
-    kind(DependencyKind::Cinder),
-    kind(DependencyKind::Cortex),
-    kind(DependencyKind::OvnCluster),
-];
-
-const fn kind(kind: DependencyKind) -> ResourceKind {
-    match kind {
-        DependencyKind::Keystone => ResourceKind::of::<KeystoneSpec>(),
-        DependencyKind::Glance => ResourceKind::of::<GlanceSpec>(),
-        DependencyKind::Placement => ResourceKind::of::<PlacementSpec>(),
-        DependencyKind::Nova => ResourceKind::of::<NovaSpec>(),
-        DependencyKind::Neutron => ResourceKind::of::<NeutronSpec>(),
-        DependencyKind::Cinder => ResourceKind::of::<CinderSpec>(),
-        DependencyKind::Cortex => ResourceKind::of::<CortexSpec>(),
-        DependencyKind::OvnCluster => ResourceKind::of::<OvnClusterSpec>(),
-    }
 }

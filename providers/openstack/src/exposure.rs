@@ -13,11 +13,12 @@ use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reas
 
 use crate::awaited::{Awaited, progress};
 use crate::component::Component;
-use crate::definition::{ComponentKind, GLANCE};
+use crate::definition::ComponentKind;
 use crate::manifest::Manifest;
 use crate::manifest::gateway::{
     Backend, BackendTlsPolicy, Gateway, HttpRoute, Routed, Rule, Target, Timeouts, Validation,
 };
+use crate::registry::GLANCE;
 use crate::service::Service;
 use crate::tls::{Certificate, issued};
 

@@ -35,6 +35,7 @@ mod options;
 mod outdated;
 mod pod;
 mod policy;
+mod registry;
 mod release;
 mod reverse_proxy;
 mod rollout;
@@ -59,10 +60,7 @@ pub use config::{Config, Section};
 pub use context::{ServiceContext, Workload, first_unready};
 pub use database::{AUTHORITY as DATABASE_AUTHORITY, Database};
 pub use definition::{
-    CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, ComponentDefinition, ComponentKind,
-    Egress, GLANCE, KEYSTONE, NEUTRON, NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS,
-    NEUTRON_RPC_SERVER, NOVA, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER,
-    PLACEMENT, SERVICES, ServiceDefinition, TEMPEST, keystone_credentials,
+    ComponentDefinition, ComponentKind, Egress, ServiceDefinition, keystone_credentials,
 };
 pub use dependency::dependencies;
 pub use deployment::{CERTIFICATE, Pods};
@@ -75,7 +73,7 @@ pub use messaging::Messaging;
 pub use metrics::PORT as METRICS;
 pub use migration::{Migration, Migrations, Phase};
 pub use network::pods_of;
-pub use options::{Known, Options, Unknown};
+pub use options::{Known, Options, Tables, Unknown};
 pub use outdated::outdated_options;
 pub use pod::{
     CONNECTED, Mount, PodSettings, Program, Source, confined, default_profile, empty_dir,
@@ -83,6 +81,7 @@ pub use pod::{
     with_ephemeral_storage,
 };
 pub use policy::Policy;
+pub use registry::*;
 pub use release::{NoRelease, PublishedImage, Release, table};
 pub use reverse_proxy::{BEHIND, ReverseProxy};
 pub use rotations::{Rotations, number, numbered};

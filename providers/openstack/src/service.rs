@@ -21,7 +21,7 @@ use crate::definition::ServiceDefinition;
 use crate::extra::{Extra, Owned};
 use crate::manifest::{Manifest, cert_manager, gateway, mariadb, prometheus};
 use crate::release::Release;
-use crate::{dependency, extra, image};
+use crate::{extra, image, registry};
 
 /// Label of all composed objects: the service's name.
 pub(crate) const NAME: &str = "app.kubernetes.io/name";
@@ -197,7 +197,7 @@ impl<'a> Service<'a> {
 /// The kinds that the composer of a service without an API uses, which only has Jobs.
 pub fn uses_of_jobs() -> Vec<Use> {
     let composed = [Secret::KIND, ConfigMap::KIND, Job::KIND].map(Use::composes);
-    let read = dependency::KINDS.map(Use::reads);
+    let read = registry::kinds().map(Use::reads);
     composed.into_iter().chain(read).collect()
 }
 

@@ -6,49 +6,24 @@ mod table;
 
 use std::fmt;
 
+use crate::registry::SERVICES;
 use crate::release::Release;
 use table::Line;
 
-/// Tables of each service: its options, and its policy rules.
-const TABLES: [(&str, &str, &str); 6] = [
-    (
-        "cinder",
-        include_str!("../../options/cinder.options"),
-        include_str!("../../options/cinder.rules"),
-    ),
-    (
-        "glance",
-        include_str!("../../options/glance.options"),
-        include_str!("../../options/glance.rules"),
-    ),
-    (
-        "keystone",
-        include_str!("../../options/keystone.options"),
-        include_str!("../../options/keystone.rules"),
-    ),
-    (
-        "neutron",
-        include_str!("../../options/neutron.options"),
-        include_str!("../../options/neutron.rules"),
-    ),
-    (
-        "nova",
-        include_str!("../../options/nova.options"),
-        include_str!("../../options/nova.rules"),
-    ),
-    (
-        "placement",
-        include_str!("../../options/placement.options"),
-        include_str!("../../options/placement.rules"),
-    ),
-];
+/// What all known releases of a service read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tables {
+    /// Its options.
+    pub options: &'static str,
+    /// Its policy rules.
+    pub rules: &'static str,
+}
 
 /// The options and policy rules that one release of a service has.
 #[derive(Clone, Copy)]
 pub struct Options {
     service: &'static str,
-    options: &'static str,
-    rules: &'static str,
+    tables: Tables,
     release: Release,
 }
 
@@ -75,8 +50,9 @@ pub struct Unknown {
 
 /// An option of a service in every release that has it, by its name or by one that it had before.
 pub fn in_any_release(service: &str, section: &str, name: &str) -> impl Iterator<Item = Known> {
-    let tables = TABLES.iter().filter(move |(known, ..)| *known == service);
-    let lines = tables.flat_map(|(_, options, _)| table::all(options));
+    let services = SERVICES.iter().filter(move |known| known.name == service);
+    let tables = services.filter_map(|known| known.options);
+    let lines = tables.flat_map(|tables| table::all(tables.options));
     lines
         .filter(move |(of, line)| {
             (*of, line.name) == (section, name) || line.was(of, section, name)
@@ -87,11 +63,10 @@ pub fn in_any_release(service: &str, section: &str, name: &str) -> impl Iterator
 impl Options {
     /// What a release of a service has. None where nobody has written it down.
     pub fn of(service: &str, release: Release) -> Option<Self> {
-        let (service, options, rules) = *TABLES.iter().find(|(name, ..)| *name == service)?;
+        let known = SERVICES.iter().find(|known| known.name == service)?;
         Some(Self {
-            service,
-            options,
-            rules,
+            service: known.name,
+            tables: known.options?,
             release,
         })
     }
@@ -124,7 +99,7 @@ impl Options {
     /// # Errors
     /// The service has no such rule.
     pub fn rule(&self, name: &str) -> Result<(), Unknown> {
-        let rules = || table::rules(self.rules, self.release);
+        let rules = || table::rules(self.tables.rules, self.release);
         match rules().any(|rule| rule == name) {
             true => Ok(()),
             false => Err(Unknown {
@@ -135,7 +110,7 @@ impl Options {
     }
 
     fn lines(&self) -> impl Iterator<Item = (&'static str, Line)> {
-        table::lines(self.options, self.release)
+        table::lines(self.tables.options, self.release)
     }
 
     /// What may have been meant: an option of the same section, the same option of another one, or another section.
@@ -290,12 +265,12 @@ mod tests {
 
     #[test]
     fn every_known_release_of_every_service_has_options_and_rules() {
-        for (service, ..) in TABLES {
+        for service in SERVICES.map(|service| service.name) {
             for tags in crate::release::table::RELEASES {
                 let options = Options::of(service, tags.release).unwrap();
                 assert!(options.all().count() > 100, "{service} {}", tags.release);
                 assert!(
-                    table::rules(options.rules, tags.release).count() > 30,
+                    table::rules(options.tables.rules, tags.release).count() > 30,
                     "{service} {}",
                     tags.release
                 );

@@ -1,7 +1,7 @@
 //! The images of each release. Operators compose these, and `c5c3 images` lists them.
 
 use super::{PublishedImage, Release};
-use crate::definition::SERVICES;
+use crate::registry::SERVICES;
 pub use c5c3_api::REGISTRY;
 
 /// Tags of the images of a release.
