@@ -3,6 +3,7 @@
 use provider_composer::ResourceKind;
 
 use crate::options::Tables;
+use crate::release::table::RELEASES;
 
 /// The fixed facts of an OpenStack service.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct ServiceDefinition {
     pub roles: &'static [&'static str],
     /// What its pods connect to beyond other parts of a control plane.
     pub egress: &'static [Egress],
+    /// The tags of its images, one for each of the [known releases](RELEASES).
+    pub tags: [&'static str; RELEASES.len()],
     /// The options and policy rules that its releases read, if operators check them.
     pub options: Option<Tables>,
     /// The component that serves the API.

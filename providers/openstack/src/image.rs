@@ -3,7 +3,7 @@
 use c5c3_api::parts::{Common, Image};
 use provider_composer::{Failure, Reason};
 
-use crate::release::table::TEMPEST;
+use crate::registry::TEMPEST;
 use crate::release::{PublishedImage, Release};
 
 /// Returns the release of a service, from its resource or its image's tag.
@@ -12,7 +12,8 @@ use crate::release::{PublishedImage, Release};
 /// Neither has a release, they differ, or the release is unknown.
 pub fn release(service: &str, common: &Common) -> Result<Release, Failure> {
     let tagged = match (&common.image.tag, &common.image.digest) {
-        (Some(tag), None) if service != TEMPEST || common.release.is_none() => {
+        // Tempest's versions aren't bound to the releases of others.
+        (Some(tag), None) if service != TEMPEST.name || common.release.is_none() => {
             Release::of_tag(service, tag)
         }
         _ => None,

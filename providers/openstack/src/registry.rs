@@ -38,6 +38,7 @@ pub const KEYSTONE: ServiceDefinition = ServiceDefinition {
     buses: &[],
     roles: &[],
     egress: &[Egress::IdentityProvider],
+    tags: ["27.1.0", "28.1.0", "29.1.0", "30.0.0"],
     options: tables!("keystone"),
     api: ComponentDefinition::api("keystone.wsgi.api", "/healthcheck", 5000),
     components: &[],
@@ -54,6 +55,7 @@ pub const GLANCE: ServiceDefinition = ServiceDefinition {
     buses: &[],
     roles: SERVICE,
     egress: &[Egress::Ceph, Egress::Web],
+    tags: ["30.2.0", "31.1.0", "32.0.0", "33.0.0"],
     options: tables!("glance"),
     api: ComponentDefinition::api("glance.wsgi.api", "/healthcheck", 9292),
     components: &[],
@@ -70,6 +72,7 @@ pub const PLACEMENT: ServiceDefinition = ServiceDefinition {
     buses: &[],
     roles: SERVICE,
     egress: &[],
+    tags: ["13.0.1", "14.0.0", "15.0.0", "16.0.0"],
     options: tables!("placement"),
     api: ComponentDefinition::api("placement.wsgi.api", "/", 8778),
     components: &[],
@@ -86,6 +89,7 @@ pub const NOVA: ServiceDefinition = ServiceDefinition {
     buses: &["", "cell1"],
     roles: ADMIN,
     egress: &[Egress::Consoles],
+    tags: ["31.3.1", "32.2.1", "33.0.2", "34.0.0"],
     options: tables!("nova"),
     api: ComponentDefinition {
         after: AFTER_CONDUCTORS,
@@ -149,6 +153,7 @@ pub const NEUTRON: ServiceDefinition = ServiceDefinition {
     buses: &[""],
     roles: ADMIN,
     egress: &[],
+    tags: ["26.0.6", "27.0.4", "28.0.2", "29.0.0"],
     options: tables!("neutron"),
     api: ComponentDefinition::api("neutron.wsgi.api", "/healthcheck", 9696),
     components: &[
@@ -194,6 +199,7 @@ pub const CINDER: ServiceDefinition = ServiceDefinition {
     buses: &[""],
     roles: ADMIN,
     egress: &[Egress::Ceph, Egress::VolumeBackups],
+    tags: ["26.3.0", "27.0.0", "28.0.0", "29.0.0"],
     options: tables!("cinder"),
     // The API comes last, since it sends to the others what only the new release knows
     // (<https://docs.openstack.org/cinder/latest/admin/upgrades.html>).
@@ -249,6 +255,9 @@ pub const TEMPEST: ServiceDefinition = ServiceDefinition {
     // It creates domains, and deletes what is left in any project. No service sends it a user's token.
     roles: &["admin"],
     egress: &[],
+    // The version that was released with each, or later: it tests all releases that are maintained
+    // (<https://docs.openstack.org/tempest/latest/stable_branch_support_policy.html>).
+    tags: ["41.0.0", "45.0.0", "46.2.0", "47.0.0"],
     options: None,
     api: ComponentDefinition {
         name: "run",

@@ -25,7 +25,7 @@ impl Recipe<'_> {
             default_volume_type: self.storage_clusters().first().cloned(),
             backup: said.backup.clone(),
             image_volume_cache: said.image_volume_cache.clone(),
-            common: self.common(step, tags.release, tags.cinder, &said.overrides),
+            common: self.common(step, &CINDER, tags, &said.overrides),
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }

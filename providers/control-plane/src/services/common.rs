@@ -7,10 +7,8 @@ use c5c3_api::parts::{
 };
 use provider_composer::DesiredState;
 use provider_openstack::manifest::cert_manager::Certificate;
-use provider_openstack::table::MEMCACHED;
-use provider_openstack::{
-    KEYSTONE, PublishedImage, Release, ServiceDefinition, keystone_credentials,
-};
+use provider_openstack::table::{MEMCACHED, Tags};
+use provider_openstack::{KEYSTONE, PublishedImage, ServiceDefinition, keystone_credentials};
 
 use crate::graph::{Node, Step};
 use crate::infrastructure::authority::{key, manifest};
@@ -25,14 +23,14 @@ impl Recipe<'_> {
     pub(crate) fn common(
         &self,
         step: &Step,
-        release: Release,
-        tag: &'static str,
+        service: &ServiceDefinition,
+        tags: &Tags,
         overrides: &Overrides,
     ) -> Common {
         let global = &self.spec().global;
         Common {
-            release: Some(release.to_string()),
-            image: self.image(PublishedImage::own(step.name, tag), &overrides.image),
+            release: Some(tags.release.to_string()),
+            image: self.image(tags.of_service(service), &overrides.image),
             tls: self.tls(),
             expose: self.exposed(step.name, overrides.expose.as_ref()),
             topology: global.topology.clone(),

@@ -23,7 +23,7 @@ impl Recipe<'_> {
             keystone: self.keystone_access(step),
             storage: self.image_storage(),
             cache: cache.clone(),
-            common: self.common(step, tags.release, tags.glance, &service.overrides),
+            common: self.common(step, &GLANCE, tags, &service.overrides),
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }

@@ -45,7 +45,7 @@ impl Recipe<'_> {
                 },
                 region: self.region().to_owned(),
             },
-            common: self.common(step, tags.release, tags.keystone, &service.overrides),
+            common: self.common(step, &KEYSTONE, tags, &service.overrides),
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }

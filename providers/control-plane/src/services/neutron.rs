@@ -70,7 +70,7 @@ impl Recipe<'_> {
             plugins: Plugin::all(),
             dns: Dns::default(),
             default_availability_zones: said.default_availability_zones.clone(),
-            common: self.common(step, tags.release, tags.neutron, &said.overrides),
+            common: self.common(step, &NEUTRON, tags, &said.overrides),
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }

@@ -52,7 +52,7 @@ impl Recipe<'_> {
             }],
             aggregates: self.aggregates(),
             ephemeral: self.ephemeral(),
-            common: self.common(step, tags.release, tags.nova, &said.overrides),
+            common: self.common(step, &NOVA, tags, &said.overrides),
             ..NovaSpec::default()
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));

@@ -18,7 +18,7 @@ impl Recipe<'_> {
             resources: said.resources.clone(),
             database: self.database(&PLACEMENT),
             keystone: self.keystone_access(step),
-            common: self.common(step, tags.release, tags.placement, &said.overrides),
+            common: self.common(step, &PLACEMENT, tags, &said.overrides),
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }

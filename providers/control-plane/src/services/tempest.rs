@@ -7,7 +7,7 @@ use provider_composer::{
     Conditions, Custom, DesiredState, Lookup, ObservedState, Progress, Reason,
 };
 use provider_openstack::table::Tags;
-use provider_openstack::{PublishedImage, keystone_credentials};
+use provider_openstack::{TEMPEST, keystone_credentials};
 use serde::Deserialize;
 
 use crate::graph::Node;
@@ -27,7 +27,7 @@ impl Recipe<'_> {
             schedule: said.schedule,
             suspend: said.suspend,
             release: Some(tags.release.to_string()),
-            image: self.image(PublishedImage::own(step.name, tags.tempest), &said.image),
+            image: self.image(tags.of_service(&TEMPEST), &said.image),
             keystone: self.access(named(&keystone_credentials(step.name))),
             tests: said.tests.unwrap_or_else(|| self.tests()),
             external_network: self.tested_network.clone(),
