@@ -34,7 +34,7 @@ impl Composer for ControlPlaneComposer {
     const ORDERED_DELETION: bool = true;
 
     fn uses(&self) -> Vec<Use> {
-        let objects = GRAPH.iter().flat_map(|step| step.objects);
+        let objects = GRAPH.iter().flat_map(|step| &step.objects);
         let composed = objects.map(|(kind, _)| Use::composes(*kind));
         let others = [
             Use::reads(ResourceKind::of::<ControlPlaneSpec>()),

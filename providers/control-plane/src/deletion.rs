@@ -43,7 +43,7 @@ pub fn dissolve(
     } else if catalogue::remains(recipe, observed, desired) {
         left.insert(Node::Catalogue);
     }
-    for step in &GRAPH {
+    for step in GRAPH.iter() {
         if is_needed(step.node, &left) {
             for key in step.keys(recipe.namespace()) {
                 desired.keep(key);

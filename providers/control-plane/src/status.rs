@@ -8,13 +8,11 @@ use c5c3_api::control_plane::{
 use c5c3_api::unsupported::{Unsupported, sentence};
 use provider_composer::{Conditions, Progress, Reason};
 
-use crate::graph::{Node, Step};
+use crate::graph::{INFRASTRUCTURE, Node, Step};
 use crate::recipe::Recipe;
 use crate::rollout::Rollout;
 use crate::survey::{Survey, is_optional, memcached_update};
 
-/// The last of the infrastructure's phases.
-const INFRASTRUCTURE: u8 = 1;
 /// The first of the phases of services other than Keystone.
 const SERVICES: u8 = 4;
 

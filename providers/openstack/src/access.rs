@@ -12,9 +12,10 @@ use provider_composer::{
 use serde_json::{Value, json};
 
 use crate::awaited::Awaited;
-use crate::cache::{CacheServer, MEMCACHED, cache};
+use crate::cache::{CacheServer, cache};
 use crate::config::{Config, Section};
 use crate::files::Files;
+use crate::graph::MEMCACHED;
 use crate::secret::Values;
 use crate::service::Service;
 use crate::tls;

@@ -7,11 +7,10 @@ use provider_composer::{Lookup, ObservedState, Progress, Reason};
 
 use crate::awaited::Awaited;
 use crate::config::Section;
+use crate::graph::MEMCACHED;
 use crate::host::in_url;
 use crate::service::Service;
 
-/// The Memcached of a control plane.
-pub(crate) const MEMCACHED: &str = "openstack-memcached";
 /// Memcached's port.
 const PORT: u16 = 11211;
 

@@ -8,6 +8,7 @@ use crate::awaited::{Awaited, are_ready, holds};
 use crate::config::Section;
 use crate::definition::part;
 use crate::files::Files;
+use crate::graph::MARIADB;
 use crate::host::in_url;
 use crate::manifest::Manifest;
 use crate::manifest::mariadb::{self, MariaDb, Named, SecretKey};
@@ -15,8 +16,6 @@ use crate::secret::Values;
 use crate::service::Service;
 use crate::users::{User, Users};
 
-/// The MariaDB of a control plane.
-const MARIADB: &str = "openstack-db";
 /// MariaDB's port.
 const PORT: u16 = 3306;
 /// The file with the server's CA certificates. If a service's databases are in several servers, the file has the CA certificates of

@@ -1,63 +1,6 @@
-//! The fixed facts of an OpenStack service, and of its components.
+//! The fixed facts of components, and what the definition of a service consists of besides.
 
-use provider_composer::ResourceKind;
-
-use crate::options::Tables;
-use crate::release::table::RELEASES;
-
-/// The fixed facts of an OpenStack service.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ServiceDefinition {
-    /// The name of the service and of its user in Keystone, for instance `glance`.
-    pub name: &'static str,
-    /// The kind of the resource that its operator reconciles.
-    pub kind: ResourceKind,
-    /// The type in the catalogue, for instance `image` (<https://service-types.openstack.org/>).
-    pub type_: &'static str,
-    /// The path of the endpoints in the catalogue, for instance `/v3`.
-    pub path: &'static str,
-    /// The folder of the configuration files in a pod.
-    pub folder: &'static str,
-    /// The suffixes of the databases in MariaDB: `""` is the database with the service's name, `api` is `nova_api`. Each has its
-    /// own user and Secret.
-    pub databases: &'static [&'static str],
-    /// The suffixes of the virtual hosts in RabbitMQ. Each has its own user and Secret.
-    pub buses: &'static [&'static str],
-    /// The roles of its user in the project service. None for a service without a user.
-    pub roles: &'static [&'static str],
-    /// What its pods connect to beyond other parts of a control plane.
-    pub egress: &'static [Egress],
-    /// The tags of its images, one for each of the [known releases](RELEASES).
-    pub tags: [&'static str; RELEASES.len()],
-    /// The options and policy rules that its releases read, if operators check them.
-    pub options: Option<Tables>,
-    /// The component that serves the API.
-    pub api: ComponentDefinition,
-    /// The components besides the API.
-    pub components: &'static [ComponentDefinition],
-}
-
-/// Something outside a control plane that its pods connect to, at an address that the control plane doesn't know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Egress {
-    /// Kubernetes' API server.
-    ApiServer,
-    /// The object store of MariaDB's backups.
-    Backups,
-    /// The object store of volumes' backups, where they are in a bucket.
-    VolumeBackups,
-    /// Monitors and daemons of Ceph (<https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/>).
-    Ceph,
-    /// Web servers with public addresses, from which users import images.
-    Web,
-    /// The identity provider of federated users, where there is one.
-    IdentityProvider,
-    /// Cortex's PostgreSQL, which is always external.
-    PostgreSql,
-    /// The consoles of servers on hypervisors, by VNC: libvirt takes the lowest free port from 5900, and 200 servers are more than
-    /// a node has.
-    Consoles,
-}
+use crate::pod::CONNECTED;
 
 /// The fixed facts of a component: pods of one kind that scale together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,43 +82,133 @@ impl ComponentDefinition {
     }
 }
 
-impl ServiceDefinition {
-    /// The ports of its endpoints, the API's first.
-    pub fn ports(&self) -> impl Iterator<Item = u16> {
-        let components = std::iter::once(&self.api).chain(self.components);
-        components.filter_map(ComponentDefinition::port)
-    }
-
-    /// The port of the API.
-    pub fn port(&self) -> u16 {
-        self.api.port().unwrap_or_default()
-    }
-
-    /// The name of a database or bus in objects: `nova` for the suffix `""`, `nova-api` for `api`.
-    pub fn part(&self, suffix: &str) -> String {
-        part(self.name, suffix)
-    }
-
-    /// The name of a database and of its user, for instance `nova_api`.
-    pub fn database_name(&self, suffix: &str) -> String {
-        self.part(suffix).replace('-', "_")
-    }
-
-    /// The Secret with user and password of a database.
-    pub fn database_credentials(&self, suffix: &str) -> String {
-        format!("{}-db-credentials", self.part(suffix))
-    }
-
-    /// The Secret with user and password of a message bus.
-    pub fn bus_credentials(&self, suffix: &str) -> String {
-        format!("{}-rabbitmq-credentials", self.part(suffix))
-    }
-
-    /// The Secret with the application credential.
-    pub fn keystone_credentials(&self) -> String {
-        keystone_credentials(self.name)
-    }
+/// Something outside a control plane that its pods connect to, at an address that the control plane doesn't know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Egress {
+    /// Kubernetes' API server.
+    ApiServer,
+    /// The object store of MariaDB's backups.
+    Backups,
+    /// The object store of volumes' backups, where they are in a bucket.
+    VolumeBackups,
+    /// Monitors and daemons of Ceph (<https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/>).
+    Ceph,
+    /// Web servers with public addresses, from which users import images.
+    Web,
+    /// The identity provider of federated users, where there is one.
+    IdentityProvider,
+    /// Cortex's PostgreSQL, which is always external.
+    PostgreSql,
+    /// The consoles of servers on hypervisors, by VNC: libvirt takes the lowest free port from 5900, and 200 servers are more than
+    /// a node has.
+    Consoles,
 }
+
+/// What all known releases of a service read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tables {
+    /// Its options.
+    pub options: &'static str,
+    /// Its policy rules.
+    pub rules: &'static str,
+}
+
+/// Nova's conductors run a new image before its other components.
+pub(crate) const AFTER_CONDUCTORS: &[&str] = &["conductor"];
+
+/// Accesses the databases for Nova's other components. Each cell has one of its own.
+pub const NOVA_CONDUCTOR: ComponentDefinition = ComponentDefinition {
+    name: "conductor",
+    kind: ComponentKind::Daemon { probe: CONNECTED },
+    condition: "ConductorReady",
+    after: &[],
+};
+
+/// Chooses a host for each server.
+pub const NOVA_SCHEDULER: ComponentDefinition = ComponentDefinition {
+    name: "scheduler",
+    kind: ComponentKind::Daemon { probe: CONNECTED },
+    condition: "SchedulerReady",
+    after: AFTER_CONDUCTORS,
+};
+
+/// Serves the metadata of servers to Neutron's agents.
+pub const NOVA_METADATA: ComponentDefinition = ComponentDefinition {
+    name: "metadata",
+    kind: ComponentKind::Wsgi {
+        module: "nova.wsgi.metadata",
+        health: "/",
+        port: 8775,
+    },
+    condition: "MetadataReady",
+    after: AFTER_CONDUCTORS,
+};
+
+/// Shows the consoles of a cell's servers.
+pub const NOVA_NOVNCPROXY: ComponentDefinition = ComponentDefinition {
+    name: "novncproxy",
+    kind: ComponentKind::Proxy { port: 6080 },
+    condition: "CellsReady",
+    after: AFTER_CONDUCTORS,
+};
+
+/// Runs the periodic tasks of Neutron's plugins. Since 2025.1 the API, which uwsgi serves, can't
+/// (<https://docs.openstack.org/neutron/latest/admin/config-neutron-server-processes.html>).
+pub const NEUTRON_PERIODIC_WORKERS: ComponentDefinition = ComponentDefinition {
+    name: "periodic-workers",
+    kind: ComponentKind::Daemon { probe: &[] },
+    condition: "PeriodicWorkersReady",
+    after: &[],
+};
+
+/// Compares Neutron's database with OVN's, and corrects OVN's.
+pub const NEUTRON_OVN_MAINTENANCE_WORKER: ComponentDefinition = ComponentDefinition {
+    name: "ovn-maintenance-worker",
+    kind: ComponentKind::Daemon { probe: CONNECTED },
+    condition: "OVNMaintenanceWorkerReady",
+    after: &[],
+};
+
+/// Answers agents over the message bus. Those of OVN talk to its databases instead and need none.
+pub const NEUTRON_RPC_SERVER: ComponentDefinition = ComponentDefinition {
+    name: "rpc-server",
+    kind: ComponentKind::Daemon { probe: CONNECTED },
+    condition: "RPCServerReady",
+    after: &[],
+};
+
+/// Chooses a backend for each volume.
+pub const CINDER_SCHEDULER: ComponentDefinition = ComponentDefinition {
+    name: "scheduler",
+    kind: ComponentKind::Daemon { probe: CONNECTED },
+    condition: "SchedulerReady",
+    after: &[],
+};
+
+/// Works on the volumes of a backend. Each backend has one of its own.
+pub const CINDER_VOLUME: ComponentDefinition = ComponentDefinition {
+    name: "volume",
+    kind: ComponentKind::Member {
+        probe: CONNECTED,
+        // A copy of an image. Servers wait for a backend with one member meanwhile.
+        shutdown: 15 * 60,
+    },
+    condition: "VolumeReady",
+    after: &["scheduler"],
+};
+
+/// Copies volumes to and from where backups are.
+pub const CINDER_BACKUP: ComponentDefinition = ComponentDefinition {
+    name: "backup",
+    kind: ComponentKind::Member {
+        probe: CONNECTED,
+        // A backup of a large volume. With one replica other backups and restores are refused meanwhile. By default Gardener deletes a
+        // machine after as long, whatever runs on it.
+        shutdown: 2 * 60 * 60,
+    },
+    condition: "BackupReady",
+    after: &["scheduler", "volume"],
+};
 
 /// The Secret with the application credential of a user in Keystone.
 pub fn keystone_credentials(user: &str) -> String {

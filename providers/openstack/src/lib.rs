@@ -22,6 +22,7 @@ mod digest;
 mod exposure;
 mod extra;
 mod files;
+pub mod graph;
 mod host;
 mod image;
 mod jobs;
@@ -44,6 +45,7 @@ mod schedule;
 mod secret;
 mod service;
 mod succession;
+mod tags;
 mod tls;
 mod users;
 mod uwsgi;
@@ -60,7 +62,9 @@ pub use config::{Config, Section};
 pub use context::{ServiceContext, Workload, first_unready};
 pub use database::{AUTHORITY as DATABASE_AUTHORITY, Database};
 pub use definition::{
-    ComponentDefinition, ComponentKind, Egress, ServiceDefinition, keystone_credentials,
+    CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, ComponentDefinition, ComponentKind, Egress,
+    NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS, NEUTRON_RPC_SERVER, NOVA_CONDUCTOR,
+    NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER, Tables, keystone_credentials,
 };
 pub use dependency::dependencies;
 pub use deployment::{CERTIFICATE, Pods};
@@ -73,7 +77,7 @@ pub use messaging::Messaging;
 pub use metrics::PORT as METRICS;
 pub use migration::{Migration, Migrations, Phase};
 pub use network::pods_of;
-pub use options::{Known, Options, Tables, Unknown};
+pub use options::{Known, Options, Unknown};
 pub use outdated::outdated_options;
 pub use pod::{
     CONNECTED, Mount, PodSettings, Program, Source, confined, default_profile, empty_dir,

@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::definition::part;
 use crate::deployment::Pods;
 use crate::files::Files;
+use crate::graph::RABBITMQ;
 use crate::host::in_url;
 use crate::manifest::Manifest;
 use crate::manifest::mariadb::Named;
@@ -23,8 +24,6 @@ use crate::secret::Values;
 use crate::service::Service;
 use crate::users::{User, Users};
 
-/// The RabbitMQ of a control plane.
-const RABBITMQ: &str = "openstack-rabbitmq";
 /// The port of RabbitMQ, and the one for TLS.
 const PORT: u16 = 5672;
 const TLS_PORT: u16 = 5671;

@@ -7,9 +7,130 @@ use c5c3_api::{
 };
 use provider_composer::ResourceKind;
 
-use crate::definition::{ComponentDefinition, ComponentKind, Egress, ServiceDefinition};
-use crate::options::Tables;
-use crate::pod::CONNECTED;
+use crate::definition::{
+    AFTER_CONDUCTORS, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, ComponentDefinition,
+    ComponentKind, Egress, NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS,
+    NEUTRON_RPC_SERVER, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER, Tables,
+    keystone_credentials, part,
+};
+use crate::release::table::RELEASES;
+use Node::{
+    Catalogue, Cinder, Cortex, Glance, Keystone, MariaDb, Memcached, Neutron, Nova, Ovn, Placement,
+    RabbitMq,
+};
+
+/// A part of a control plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Node {
+    /// The database server.
+    MariaDb,
+    /// The message bus.
+    RabbitMq,
+    /// The key-value store.
+    Valkey,
+    /// The cache.
+    Memcached,
+    /// Identity.
+    Keystone,
+    /// The service catalogue, by K-ORC.
+    Catalogue,
+    /// Images.
+    Glance,
+    /// Inventory of resources.
+    Placement,
+    /// Virtual networks of the nodes.
+    Ovn,
+    /// Compute.
+    Nova,
+    /// Networks.
+    Neutron,
+    /// Volumes.
+    Cinder,
+    /// The scheduler.
+    Cortex,
+    /// Tests.
+    Tempest,
+}
+
+/// The fixed facts of an OpenStack service.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ServiceDefinition {
+    /// The name of the service and of its user in Keystone, for instance `glance`.
+    pub name: &'static str,
+    /// The kind of the resource that its operator reconciles.
+    pub kind: ResourceKind,
+    /// Its part of a control plane.
+    pub node: Node,
+    /// Its phase, 1 to 7. Services of a phase need only parts of it and of earlier ones.
+    pub phase: u8,
+    /// The parts that have to be ready before it is composed.
+    pub needs: &'static [Node],
+    /// Other parts that its pods connect to, which it doesn't wait for.
+    pub uses: &'static [Node],
+    /// The condition of a control plane that reports whether it is ready.
+    pub condition: &'static str,
+    /// The type in the catalogue, for instance `image` (<https://service-types.openstack.org/>).
+    pub type_: &'static str,
+    /// The path of the endpoints in the catalogue, for instance `/v3`.
+    pub path: &'static str,
+    /// The folder of the configuration files in a pod.
+    pub folder: &'static str,
+    /// The suffixes of the databases in MariaDB: `""` is the database with the service's name, `api` is `nova_api`. Each has its
+    /// own user and Secret.
+    pub databases: &'static [&'static str],
+    /// The suffixes of the virtual hosts in RabbitMQ. Each has its own user and Secret.
+    pub buses: &'static [&'static str],
+    /// The roles of its user in the project service. None for a service without a user.
+    pub roles: &'static [&'static str],
+    /// What its pods connect to beyond other parts of a control plane.
+    pub egress: &'static [Egress],
+    /// The tags of its images, one for each of the [known releases](RELEASES).
+    pub tags: [&'static str; RELEASES.len()],
+    /// The options and policy rules that its releases read, if operators check them.
+    pub options: Option<Tables>,
+    /// The component that serves the API.
+    pub api: ComponentDefinition,
+    /// The components besides the API.
+    pub components: &'static [ComponentDefinition],
+}
+
+impl ServiceDefinition {
+    /// The ports of its endpoints, the API's first.
+    pub fn ports(&self) -> impl Iterator<Item = u16> {
+        let components = std::iter::once(&self.api).chain(self.components);
+        components.filter_map(ComponentDefinition::port)
+    }
+
+    /// The port of the API.
+    pub fn port(&self) -> u16 {
+        self.api.port().unwrap_or_default()
+    }
+
+    /// The name of a database or bus in objects: `nova` for the suffix `""`, `nova-api` for `api`.
+    pub fn part(&self, suffix: &str) -> String {
+        part(self.name, suffix)
+    }
+
+    /// The name of a database and of its user, for instance `nova_api`.
+    pub fn database_name(&self, suffix: &str) -> String {
+        self.part(suffix).replace('-', "_")
+    }
+
+    /// The Secret with user and password of a database.
+    pub fn database_credentials(&self, suffix: &str) -> String {
+        format!("{}-db-credentials", self.part(suffix))
+    }
+
+    /// The Secret with user and password of a message bus.
+    pub fn bus_credentials(&self, suffix: &str) -> String {
+        format!("{}-rabbitmq-credentials", self.part(suffix))
+    }
+
+    /// The Secret with the application credential.
+    pub fn keystone_credentials(&self) -> String {
+        keystone_credentials(self.name)
+    }
+}
 
 /// Validates tokens, and calls other services with the user's token and its own.
 const SERVICE: &[&str] = &["service"];
@@ -31,6 +152,11 @@ macro_rules! tables {
 pub const KEYSTONE: ServiceDefinition = ServiceDefinition {
     name: "keystone",
     kind: ResourceKind::of::<KeystoneSpec>(),
+    node: Keystone,
+    phase: 2,
+    needs: &[MariaDb, Memcached],
+    uses: &[],
+    condition: "KeystoneReady",
     type_: "identity",
     path: "/v3",
     folder: "/etc/keystone/config",
@@ -48,6 +174,11 @@ pub const KEYSTONE: ServiceDefinition = ServiceDefinition {
 pub const GLANCE: ServiceDefinition = ServiceDefinition {
     name: "glance",
     kind: ResourceKind::of::<GlanceSpec>(),
+    node: Glance,
+    phase: 4,
+    needs: &[Keystone, Catalogue, MariaDb],
+    uses: &[Memcached],
+    condition: "GlanceReady",
     type_: "image",
     path: "",
     folder: "/etc/glance/config",
@@ -65,6 +196,11 @@ pub const GLANCE: ServiceDefinition = ServiceDefinition {
 pub const PLACEMENT: ServiceDefinition = ServiceDefinition {
     name: "placement",
     kind: ResourceKind::of::<PlacementSpec>(),
+    node: Placement,
+    phase: 4,
+    needs: &[Keystone, Catalogue, MariaDb],
+    uses: &[Memcached],
+    condition: "PlacementReady",
     type_: "placement",
     path: "",
     folder: "/etc/placement/config",
@@ -82,6 +218,11 @@ pub const PLACEMENT: ServiceDefinition = ServiceDefinition {
 pub const NOVA: ServiceDefinition = ServiceDefinition {
     name: "nova",
     kind: ResourceKind::of::<NovaSpec>(),
+    node: Nova,
+    phase: 5,
+    needs: &[Keystone, Catalogue, Placement, Glance, RabbitMq, MariaDb],
+    uses: &[Memcached, Neutron, Cinder, Cortex],
+    condition: "NovaReady",
     type_: "compute",
     path: "/v2.1",
     folder: "/etc/nova/config",
@@ -103,49 +244,15 @@ pub const NOVA: ServiceDefinition = ServiceDefinition {
     ],
 };
 
-/// Nova's conductors run a new image before its other components.
-const AFTER_CONDUCTORS: &[&str] = &["conductor"];
-
-/// Accesses the databases for Nova's other components. Each cell has one of its own.
-pub const NOVA_CONDUCTOR: ComponentDefinition = ComponentDefinition {
-    name: "conductor",
-    kind: ComponentKind::Daemon { probe: CONNECTED },
-    condition: "ConductorReady",
-    after: &[],
-};
-
-/// Chooses a host for each server.
-pub const NOVA_SCHEDULER: ComponentDefinition = ComponentDefinition {
-    name: "scheduler",
-    kind: ComponentKind::Daemon { probe: CONNECTED },
-    condition: "SchedulerReady",
-    after: AFTER_CONDUCTORS,
-};
-
-/// Serves the metadata of servers to Neutron's agents.
-pub const NOVA_METADATA: ComponentDefinition = ComponentDefinition {
-    name: "metadata",
-    kind: ComponentKind::Wsgi {
-        module: "nova.wsgi.metadata",
-        health: "/",
-        port: 8775,
-    },
-    condition: "MetadataReady",
-    after: AFTER_CONDUCTORS,
-};
-
-/// Shows the consoles of a cell's servers.
-pub const NOVA_NOVNCPROXY: ComponentDefinition = ComponentDefinition {
-    name: "novncproxy",
-    kind: ComponentKind::Proxy { port: 6080 },
-    condition: "CellsReady",
-    after: AFTER_CONDUCTORS,
-};
-
 /// Networks.
 pub const NEUTRON: ServiceDefinition = ServiceDefinition {
     name: "neutron",
     kind: ResourceKind::of::<NeutronSpec>(),
+    node: Neutron,
+    phase: 5,
+    needs: &[Keystone, Catalogue, Ovn, RabbitMq, MariaDb],
+    uses: &[Memcached, Placement, Nova],
+    condition: "NeutronReady",
     type_: "network",
     path: "",
     folder: "/etc/neutron/config",
@@ -163,35 +270,15 @@ pub const NEUTRON: ServiceDefinition = ServiceDefinition {
     ],
 };
 
-/// Runs the periodic tasks of Neutron's plugins. Since 2025.1 the API, which uwsgi serves, can't
-/// (<https://docs.openstack.org/neutron/latest/admin/config-neutron-server-processes.html>).
-pub const NEUTRON_PERIODIC_WORKERS: ComponentDefinition = ComponentDefinition {
-    name: "periodic-workers",
-    kind: ComponentKind::Daemon { probe: &[] },
-    condition: "PeriodicWorkersReady",
-    after: &[],
-};
-
-/// Compares Neutron's database with OVN's, and corrects OVN's.
-pub const NEUTRON_OVN_MAINTENANCE_WORKER: ComponentDefinition = ComponentDefinition {
-    name: "ovn-maintenance-worker",
-    kind: ComponentKind::Daemon { probe: CONNECTED },
-    condition: "OVNMaintenanceWorkerReady",
-    after: &[],
-};
-
-/// Answers agents over the message bus. Those of OVN talk to its databases instead and need none.
-pub const NEUTRON_RPC_SERVER: ComponentDefinition = ComponentDefinition {
-    name: "rpc-server",
-    kind: ComponentKind::Daemon { probe: CONNECTED },
-    condition: "RPCServerReady",
-    after: &[],
-};
-
 /// Volumes.
 pub const CINDER: ServiceDefinition = ServiceDefinition {
     name: "cinder",
     kind: ResourceKind::of::<CinderSpec>(),
+    node: Cinder,
+    phase: 5,
+    needs: &[Keystone, Catalogue, RabbitMq, MariaDb],
+    uses: &[Memcached, Glance, Nova],
+    condition: "CinderReady",
     type_: "volumev3",
     path: "/v3/%(project_id)s",
     folder: "/etc/cinder/config",
@@ -210,43 +297,15 @@ pub const CINDER: ServiceDefinition = ServiceDefinition {
     components: &[CINDER_SCHEDULER, CINDER_VOLUME, CINDER_BACKUP],
 };
 
-/// Chooses a backend for each volume.
-pub const CINDER_SCHEDULER: ComponentDefinition = ComponentDefinition {
-    name: "scheduler",
-    kind: ComponentKind::Daemon { probe: CONNECTED },
-    condition: "SchedulerReady",
-    after: &[],
-};
-
-/// Works on the volumes of a backend. Each backend has one of its own.
-pub const CINDER_VOLUME: ComponentDefinition = ComponentDefinition {
-    name: "volume",
-    kind: ComponentKind::Member {
-        probe: CONNECTED,
-        // A copy of an image. Servers wait for a backend with one member meanwhile.
-        shutdown: 15 * 60,
-    },
-    condition: "VolumeReady",
-    after: &["scheduler"],
-};
-
-/// Copies volumes to and from where backups are.
-pub const CINDER_BACKUP: ComponentDefinition = ComponentDefinition {
-    name: "backup",
-    kind: ComponentKind::Member {
-        probe: CONNECTED,
-        // A backup of a large volume. With one replica other backups and restores are refused meanwhile. By default Gardener deletes a
-        // machine after as long, whatever runs on it.
-        shutdown: 2 * 60 * 60,
-    },
-    condition: "BackupReady",
-    after: &["scheduler", "volume"],
-};
-
 /// Tests. It has no API, and isn't in the catalogue.
 pub const TEMPEST: ServiceDefinition = ServiceDefinition {
     name: "tempest",
     kind: ResourceKind::of::<TempestSpec>(),
+    node: Node::Tempest,
+    phase: 7,
+    needs: &[Nova, Neutron, Cinder, Glance, Keystone],
+    uses: &[Placement],
+    condition: "TempestReady",
     type_: "",
     path: "",
     folder: "/etc/tempest/config",
@@ -271,6 +330,9 @@ pub const TEMPEST: ServiceDefinition = ServiceDefinition {
 /// Every service with an API in the catalogue, Keystone first.
 pub static SERVICES: [&ServiceDefinition; 6] =
     [&KEYSTONE, &GLANCE, &PLACEMENT, &NOVA, &NEUTRON, &CINDER];
+
+/// The services that Cortex connects to besides Nova and Cinder, which it waits for.
+pub(crate) const USED_BY_CORTEX: &[Node] = &[Keystone, Glance, Placement, Neutron];
 
 /// The kind that `dependsOn` calls so.
 pub(crate) const fn kind(kind: DependencyKind) -> ResourceKind {

@@ -17,9 +17,9 @@ use provider_composer::{
 };
 
 use crate::component::{Component, Scale};
-use crate::definition::ServiceDefinition;
 use crate::extra::{Extra, Owned};
 use crate::manifest::{Manifest, cert_manager, gateway, mariadb, prometheus};
+use crate::registry::ServiceDefinition;
 use crate::release::Release;
 use crate::{extra, image, registry};
 

@@ -27,7 +27,7 @@ impl Simulation {
         if self.infrastructure_runs {
             self.pods(cluster).await?;
         }
-        for step in &GRAPH {
+        for step in GRAPH.iter() {
             if self.infrastructure_runs && matches!(step.node, Node::MariaDb | Node::RabbitMq) {
                 continue;
             }

@@ -21,16 +21,8 @@ use crate::recipe::Recipe;
 use provider_openstack::ServiceDefinition;
 
 pub(crate) use ovn::OvnVolume;
+pub(crate) use provider_openstack::graph::{MARIADB, MEMCACHED, RABBITMQ, VALKEY};
 pub(crate) use sizes::Sizes;
-
-/// The MariaDB.
-pub const MARIADB: &str = "openstack-db";
-/// The RabbitmqCluster.
-pub const RABBITMQ: &str = "openstack-rabbitmq";
-/// The Valkey.
-pub const VALKEY: &str = "openstack-valkey";
-/// Memcached's StatefulSet, Service and PodDisruptionBudget.
-pub const MEMCACHED: &str = "openstack-memcached";
 
 impl Recipe<'_> {
     /// Where a service keeps its data.

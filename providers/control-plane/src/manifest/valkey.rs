@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::{
     Affinity, ResourceRequirements, Toleration, TopologySpreadConstraint,
 };
 use provider_composer::ResourceKind;
+use provider_openstack::graph::VALKEY_KIND;
 use serde::Serialize;
 
 use super::{Manifest, Spec};
@@ -63,6 +64,5 @@ pub struct Enabled {
 }
 
 impl Spec for ValkeySpec {
-    const KIND: ResourceKind =
-        ResourceKind::namespaced("cache.cs.sap.com", "v1alpha1", "Valkey", "valkeys");
+    const KIND: ResourceKind = VALKEY_KIND;
 }

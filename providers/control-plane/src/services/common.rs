@@ -153,9 +153,11 @@ impl Recipe<'_> {
     /// What a service waits for, as its own operator is told.
     pub(crate) fn depends_on(&self, step: &Step) -> Vec<Dependency> {
         let needs = self.graph.needs(step).filter_map(|need| {
+            let (kind, name) = need.objects.first()?;
             Some(Dependency {
-                kind: need.dependency?,
-                name: need.objects.first()?.1.to_owned(),
+                // No value for a kind that `dependsOn` can't name.
+                kind: serde_json::from_value(kind.kind.into()).ok()?,
+                name: (*name).to_owned(),
                 condition: "Ready".to_owned(),
             })
         });

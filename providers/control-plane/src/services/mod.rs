@@ -24,7 +24,7 @@ use crate::recipe::Recipe;
 /// The definition of a node; none where it has no API in the catalogue.
 pub(crate) fn definition(node: Node) -> Option<&'static ServiceDefinition> {
     let mut services = SERVICES.into_iter();
-    services.find(|service| service.name == node.step().name)
+    services.find(|service| service.node == node)
 }
 
 impl Recipe<'_> {

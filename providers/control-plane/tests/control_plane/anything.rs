@@ -149,7 +149,7 @@ fn without_times(value: &mut Value) {
 /// Lets all be well, and everybody finish.
 fn recover(stage: &mut Stage) {
     stage.held.clear();
-    for step in &GRAPH {
+    for step in GRAPH.iter() {
         for key in step.keys(crate::stage::NAMESPACE) {
             stage.cluster.set_readable(&key, true);
         }

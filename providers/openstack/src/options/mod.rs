@@ -6,18 +6,10 @@ mod table;
 
 use std::fmt;
 
+use crate::definition::Tables;
 use crate::registry::SERVICES;
 use crate::release::Release;
 use table::Line;
-
-/// What all known releases of a service read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tables {
-    /// Its options.
-    pub options: &'static str,
-    /// Its policy rules.
-    pub rules: &'static str,
-}
 
 /// The options and policy rules that one release of a service has.
 #[derive(Clone, Copy)]
