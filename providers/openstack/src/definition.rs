@@ -1,6 +1,14 @@
 //! The fixed facts of components, and what the definition of a service consists of besides.
 
-use crate::pod::CONNECTED;
+/// The environment variable with the ports of [`CONNECTED`], as `/proc/net/tcp` has them, separated by `|`.
+pub(crate) const CONNECTED_PORTS: &str = "CONNECTED_PORTS";
+/// The probe of a program that has a connection to one of the ports of [`Program::connects`](crate::Program::connects)
+/// (<https://docs.kernel.org/networking/proc_net_tcp.html>).
+pub const CONNECTED: &[&str] = &[
+    "sh",
+    "-c",
+    "grep -qE \" [0-9A-F]+:($CONNECTED_PORTS) 01 \" /proc/net/tcp /proc/net/tcp6",
+];
 
 /// The fixed facts of a component: pods of one kind that scale together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -61,11 +61,7 @@ pub use component::{Component, Scale};
 pub use config::{Config, Section};
 pub use context::{ServiceContext, Workload, first_unready};
 pub use database::{AUTHORITY as DATABASE_AUTHORITY, Database};
-pub use definition::{
-    CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, ComponentDefinition, ComponentKind, Egress,
-    NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS, NEUTRON_RPC_SERVER, NOVA_CONDUCTOR,
-    NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER, Tables, keystone_credentials,
-};
+pub use definition::*;
 pub use dependency::dependencies;
 pub use deployment::{CERTIFICATE, Pods};
 pub use digest::{digest, uuid};
@@ -80,8 +76,8 @@ pub use network::pods_of;
 pub use options::{Known, Options, Unknown};
 pub use outdated::outdated_options;
 pub use pod::{
-    CONNECTED, Mount, PodSettings, Program, Source, confined, default_profile, empty_dir,
-    field_variable, pod_of, requirements, secret_volume, selector, spread, unescalated, variable,
+    Mount, PodSettings, Program, Source, confined, default_profile, empty_dir, field_variable,
+    pod_of, requirements, secret_volume, selector, spread, unescalated, variable,
     with_ephemeral_storage,
 };
 pub use policy::Policy;

@@ -15,6 +15,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
+use crate::definition::CONNECTED_PORTS;
 use crate::service::Service;
 
 pub use ephemeral_storage::with_ephemeral_storage;
@@ -27,16 +28,6 @@ const USER: i64 = 42424;
 const USUAL: [(&str, &str, &str); 2] = [("cpu", "100m", "2"), ("memory", "256Mi", "2Gi")];
 /// The default failure domains that replicas are spread over, widest first.
 const DOMAINS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
-
-/// The environment variable with the ports of [`CONNECTED`], as `/proc/net/tcp` has them, separated by `|`.
-const PORTS: &str = "CONNECTED_PORTS";
-/// The probe of a program that has a connection to one of the ports of [`Program::connects`]
-/// (<https://docs.kernel.org/networking/proc_net_tcp.html>).
-pub const CONNECTED: &[&str] = &[
-    "sh",
-    "-c",
-    "grep -qE \" [0-9A-F]+:($CONNECTED_PORTS) 01 \" /proc/net/tcp /proc/net/tcp6",
-];
 
 /// A container's command, environment and volumes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,12 +71,12 @@ impl Program {
         self
     }
 
-    /// Sets the ports that the program connects to, for the probe [`CONNECTED`].
+    /// Sets the ports that the program connects to, for the probe [`CONNECTED`](crate::CONNECTED).
     #[must_use]
     pub fn connects(self, ports: impl IntoIterator<Item = u16>) -> Self {
         let ports: BTreeSet<u16> = ports.into_iter().collect();
         let ports: Vec<String> = ports.iter().map(|port| format!("{port:04X}")).collect();
-        self.variable(PORTS, ports.join("|"))
+        self.variable(CONNECTED_PORTS, ports.join("|"))
     }
 
     /// Sets an environment variable to a field of the pod, for instance `metadata.name`.
