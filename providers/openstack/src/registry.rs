@@ -356,3 +356,16 @@ pub(crate) fn kinds() -> impl Iterator<Item = ResourceKind> {
 
 const CORTEX: ResourceKind = ResourceKind::of::<CortexSpec>();
 const OVN: ResourceKind = ResourceKind::of::<OvnClusterSpec>();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn services_are_named_by_depends_on_as_their_kinds_are() {
+        for known in kinds() {
+            let named: DependencyKind = serde_json::from_value(known.kind.into()).unwrap();
+            assert_eq!(kind(named), known);
+        }
+    }
+}
