@@ -114,7 +114,7 @@ pub enum Egress {
 
 /// What all known releases of a service read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tables {
+pub struct OptionTables {
     /// Its options.
     pub options: &'static str,
     /// Its policy rules.

@@ -10,8 +10,8 @@ use provider_composer::ResourceKind;
 use crate::definition::{
     AFTER_CONDUCTORS, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, ComponentDefinition,
     ComponentKind, Egress, NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS,
-    NEUTRON_RPC_SERVER, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER, Tables,
-    keystone_credentials, part,
+    NEUTRON_RPC_SERVER, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER,
+    OptionTables, keystone_credentials, part,
 };
 use crate::release::table::RELEASES;
 use Node::{
@@ -87,7 +87,7 @@ pub struct ServiceDefinition {
     /// The tags of its images, one for each of the [known releases](RELEASES).
     pub tags: [&'static str; RELEASES.len()],
     /// The options and policy rules that its releases read, if operators check them.
-    pub options: Option<Tables>,
+    pub options: Option<OptionTables>,
     /// The component that serves the API.
     pub api: ComponentDefinition,
     /// The components besides the API.
@@ -141,7 +141,7 @@ const ADMIN: &[&str] = &["admin", "service"];
 /// The tables of a service, which `lab-tables` writes.
 macro_rules! tables {
     ($service:literal) => {
-        Some(Tables {
+        Some(OptionTables {
             options: include_str!(concat!("../options/", $service, ".options")),
             rules: include_str!(concat!("../options/", $service, ".rules")),
         })

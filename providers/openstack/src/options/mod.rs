@@ -6,7 +6,7 @@ mod table;
 
 use std::fmt;
 
-use crate::definition::Tables;
+use crate::definition::OptionTables;
 use crate::registry::SERVICES;
 use crate::release::Release;
 use table::Line;
@@ -15,7 +15,7 @@ use table::Line;
 #[derive(Clone, Copy)]
 pub struct Options {
     service: &'static str,
-    tables: Tables,
+    tables: OptionTables,
     release: Release,
 }
 
