@@ -9,6 +9,8 @@ mod examples;
 #[cfg(test)]
 mod footprint;
 #[cfg(test)]
+mod gitops;
+#[cfg(test)]
 mod given;
 #[cfg(test)]
 mod images;
