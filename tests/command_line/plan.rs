@@ -154,3 +154,21 @@ fn a_graph_is_drawn_or_it_is_said_why_not() {
         &["no ControlPlane is planned", "--assume-ready"],
     );
 }
+
+#[test]
+fn the_command_of_the_gitops_page_plans_the_example() {
+    let page = fs::read_to_string("docs/gitops.md").expect("the page");
+    let command = "c5c3 plan infrastructure tenants --crossplane 2 --assume-ready";
+    assert!(page.contains(command), "{command}");
+    let folders = [
+        "plan",
+        "examples/gitops/infrastructure",
+        "examples/gitops/tenants",
+    ];
+    let flags = ["--crossplane", "2", "--assume-ready"];
+    let shown = stdout(&c5c3(&[&folders[..], &flags].concat()).success());
+    for claim in ["tenant-customer-a/customer-a-prod", "tenant-internal/canary"] {
+        let ready = format!("✔ OpenStackCluster {claim}: Ready");
+        assert!(shown.contains(&ready), "{ready} isn't in {shown}");
+    }
+}
