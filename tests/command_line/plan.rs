@@ -167,7 +167,10 @@ fn the_command_of_the_gitops_page_plans_the_example() {
     ];
     let flags = ["--crossplane", "2", "--assume-ready"];
     let shown = stdout(&c5c3(&[&folders[..], &flags].concat()).success());
-    for claim in ["tenant-customer-a/customer-a-prod", "tenant-internal/canary"] {
+    for claim in [
+        "tenant-customer-a/customer-a-prod",
+        "tenant-internal/canary",
+    ] {
         let ready = format!("✔ OpenStackCluster {claim}: Ready");
         assert!(shown.contains(&ready), "{ready} isn't in {shown}");
     }
