@@ -9,6 +9,7 @@ mod control_plane_faults;
 mod control_plane_speed;
 mod dashboard;
 mod every_part;
+mod gitops;
 mod harness;
 mod keystone;
 mod kubeconfigs;
@@ -41,6 +42,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     control_plane_faults::SCENARIOS,
     control_plane_speed::SCENARIOS,
     dashboard::SCENARIOS,
+    gitops::SCENARIOS,
     harness::SCENARIOS,
     keystone::SCENARIOS,
     kubeconfigs::SCENARIOS,
