@@ -99,7 +99,7 @@ pub fn documents(file: &Path) -> Vec<Value> {
 /// What Kustomize builds of a folder: resources, and files of patches by strategic merge.
 pub fn built(folder: &Path) -> Vec<Value> {
     let kustomization = documents(&folder.join("kustomization.yaml")).remove(0);
-    let mut objects = Vec::new();
+    let mut objects: Vec<Value> = Vec::new();
     for resource in items(&kustomization["resources"]) {
         let path = folder.join(text(resource));
         match path.is_dir() {
