@@ -10,8 +10,8 @@ use crate::{
     kind::Column,
     list,
     parts::{
-        ApiComponent, Bucket, Common, Component, Database, KeystoneAccess, Messaging, Rbd,
-        ServiceStatus, is_default, reference::LABEL,
+        ApiComponent, Bucket, Common, Component, Database, DeletedRows, KeystoneAccess, Messaging,
+        Rbd, ServiceStatus, is_default, reference::LABEL,
     },
     rule::Rule,
 };
@@ -61,6 +61,9 @@ pub struct CinderSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255))]
     pub default_volume_type: Option<String>,
+    /// What becomes of rows that Cinder has marked as deleted.
+    #[serde(skip_serializing_if = "is_default")]
+    pub deleted_rows: DeletedRows,
     /// What every service has.
     #[serde(flatten)]
     pub common: Common,

@@ -10,8 +10,8 @@ use crate::{
     kind::Column,
     list,
     parts::{
-        Autoscaling, Bucket, Common, Database, KeystoneAccess, Rbd, Resources, ServiceStatus, Size,
-        Volume, is_default, reference::LABEL,
+        self, Autoscaling, Bucket, Common, Database, KeystoneAccess, Rbd, Resources, ServiceStatus,
+        Size, Volume, is_default, reference::LABEL,
     },
     rule::Rule,
 };
@@ -30,6 +30,11 @@ const ONE_BACKEND: Rule = Rule::new(
 const NAME_IS_FREE: Rule = Rule::new(
     "!(self.name in ['rbd', 'file', 's3'])",
     "the store of storage itself may be called rbd, file or s3: give this one another name",
+);
+
+const IMAGES_LAST: Rule = Rule::new(
+    "!has(self.purgeAfterDays) || !has(self.purgeImagesAfterDays) || self.purgeImagesAfterDays >= self.purgeAfterDays",
+    "purgeImagesAfterDays is less than purgeAfterDays: rows of images are purged after the rows that refer to them",
 );
 
 /// The wanted Glance.
@@ -57,6 +62,9 @@ pub struct GlanceSpec {
     /// Images that each replica keeps by itself, so that it needn't fetch them from their store again. Without it none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<ImageCache>,
+    /// What becomes of rows that Glance has marked as deleted.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub deleted_rows: DeletedRows,
     /// What every service has.
     #[serde(flatten)]
     pub common: Common,
@@ -64,6 +72,28 @@ pub struct GlanceSpec {
 
 fn default_replicas() -> u32 {
     2
+}
+
+/// What becomes of rows that Glance has marked as deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [IMAGES_LAST]))]
+pub struct DeletedRows {
+    /// When they are purged.
+    #[serde(flatten)]
+    pub rows: parts::DeletedRows,
+    /// Days from deletion until the row of an image is purged. From then on, any user may create an image with its ID.
+    #[schemars(range(min = 1, max = 3650))]
+    pub purge_images_after_days: u16,
+}
+
+impl Default for DeletedRows {
+    fn default() -> Self {
+        Self {
+            rows: parts::DeletedRows::default(),
+            purge_images_after_days: 180,
+        }
+    }
 }
 
 /// Images that a replica keeps on its node, for as long as its pod is there.

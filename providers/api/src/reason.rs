@@ -162,7 +162,7 @@ reasons! {
         ReleaseMismatch,
         /// The database no longer works with the older release: set the newer one again, or restore a backup.
         TooLateToGoBack,
-        /// A Job failed, and is tried again within minutes: correct what its log says.
+        /// A Job failed, and is tried again within minutes, or when its schedule is due: correct what its log says.
         JobFailing,
         /// A Job failed for good: the message has the Job and the usual cause. A change of what it uses starts it again at
         /// once.

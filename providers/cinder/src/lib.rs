@@ -6,13 +6,14 @@ mod config;
 
 use c5c3_api::cinder::{CinderSpec, CinderStatus};
 use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::batch::v1::CronJob;
 use provider_composer::{
     Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
 };
 use provider_openstack::{
     Awaited, CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, Component, Database, Files,
-    KeystoneAccess, Messaging, Migration, Migrations, Phase, Pods, Program, Service,
-    ServiceContext, Source, Workload, all, progress, uses,
+    KeystoneAccess, Messaging, Migration, Migrations, Phase, Pods, Program, Purge, Service,
+    ServiceContext, Source, Tables, Workload, all, progress, uses,
 };
 
 use backends::Backend;
@@ -33,11 +34,11 @@ impl Composer for Cinder {
     const OPERATOR: &'static str = "cinder-operator";
 
     fn uses(&self) -> Vec<Use> {
-        let members = Use::composes(StatefulSet::KIND);
+        let composed = [StatefulSet::KIND, CronJob::KIND].map(Use::composes);
         uses()
             .into_iter()
             .chain(Messaging::uses())
-            .chain([members])
+            .chain(composed)
             .collect()
     }
 
@@ -55,6 +56,7 @@ impl Composer for Cinder {
         let kind = Subject::<CinderSpec>::KIND;
         let components = components(&service, spec)?;
         let context = ServiceContext::of(&service, components, kind, observed, desired)?;
+        let purge = Purge::of(&context.jobs, &spec.deleted_rows)?;
         let database = Database::resolve(&service, "", &spec.database, observed, desired);
         let bus = Messaging::resolve(&service, "", &spec.messaging, observed, desired);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
@@ -75,10 +77,14 @@ impl Composer for Cinder {
                 access,
                 policy,
             };
-            workload(&facts, &backends, backup.as_ref(), desired)
+            workload(&facts, &backends, backup.as_ref(), &purge, desired)
         });
+        if workload.is_err() {
+            purge.keep(desired);
+        }
         let status = context.run(progress(&database), workload, observed, desired)?;
         desired.conditions.set("MessagingReady", &progress(&bus));
+        purge.report(observed, desired);
         backends::publish(&service, &backends, observed, desired);
         let pools = backends::connected(&backends, backup.as_ref(), &context.jobs, desired);
         if spec.backends.is_empty() {
@@ -140,6 +146,7 @@ fn workload(
     facts: &Facts<'_>,
     backends: &[Backend<'_>],
     backup: Option<&Awaited<Place>>,
+    purge: &Purge<'_>,
     desired: &mut DesiredState,
 ) -> Workload {
     let (service, bus) = (facts.service, facts.bus);
@@ -154,6 +161,14 @@ fn workload(
         database: facts.database.place(),
         program: control.clone().command(command("cinder-manage", words)),
     };
+    // A transaction deletes all rows that are older than the age.
+    let tables = Tables {
+        names: ".*",
+        after_days: facts.spec.deleted_rows.purge_after_days,
+        command: command("cinder-manage", &["db", "purge", "{age}"]).join(" "),
+    };
+    let file = format!("{}/{CONFIG}", CINDER.folder);
+    purge.apply(control.clone(), &file, &[tables], desired);
     // Schedulers keep no state, and stand in for each other under one name.
     let scheduler = control
         .clone()

@@ -4,8 +4,9 @@ mod cache;
 mod config;
 mod store;
 
-use c5c3_api::glance::{GlanceSpec, ImageCache};
+use c5c3_api::glance::GlanceSpec;
 use c5c3_api::parts::ServiceStatus;
+use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{
     EnvVar, EnvVarSource, ObjectFieldSelector, PersistentVolumeClaim,
 };
@@ -13,8 +14,8 @@ use k8s_openapi::api::storage::v1::StorageClass;
 use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
 use provider_openstack::{
     Awaited, Database, Files, GLANCE, KeystoneAccess, Migration, Migrations, Owned, Phase, Pods,
-    Policy, Program, Scale, Service, ServiceContext, Source, Workers, Workload, all, progress,
-    uses,
+    Policy, Program, Purge, Scale, Service, ServiceContext, Source, Tables, Workers, Workload, all,
+    progress, uses,
 };
 
 use store::Store;
@@ -25,6 +26,9 @@ const CONFIG: &str = "glance-api.conf";
 /// another's, and read it (<https://wiki.openstack.org/wiki/OSSN/OSSN-0065>).
 const ADD_LOCATION: &str = "add_image_location";
 
+/// How many rows of a table a transaction purges.
+const PURGED_AT_ONCE: u32 = 10_000;
+
 /// Composes Glances.
 pub struct Glance;
 
@@ -34,11 +38,12 @@ impl Composer for Glance {
     const OPERATOR: &'static str = "glance-operator";
 
     fn uses(&self) -> Vec<Use> {
-        let volumes = [
+        let own = [
+            Use::composes(CronJob::KIND),
             Use::keeps(PersistentVolumeClaim::KIND),
             Use::reads(StorageClass::KIND),
         ];
-        uses().into_iter().chain(volumes).collect()
+        uses().into_iter().chain(own).collect()
     }
 
     fn compose(
@@ -60,14 +65,19 @@ impl Composer for Glance {
         let service = Service::of(&GLANCE, &owned, subject, observed, installed, &spec.common)?;
         let (api, kind) = (service.api(scale)?, Subject::<GlanceSpec>::KIND);
         let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
+        let purge = Purge::of(&context.jobs, &spec.deleted_rows.rows)?;
         let database = Database::resolve(&service, "", &spec.database, observed, desired);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
         let stores = store::resolve(&service, &spec.storage, observed, desired)?;
         let connected = store::connected(&spec.storage, &stores, &context.jobs, desired);
         let stores: Awaited<Vec<Store>> = stores.into_iter().collect();
         let parts = all((&database, &stores, &access, &context.policy));
-        let workload = parts.map(|parts| workload(&service, spec.cache.as_ref(), parts, desired));
+        let workload = parts.map(|parts| workload(&service, spec, parts, &purge, desired));
+        if workload.is_err() {
+            purge.keep(desired);
+        }
         let status = context.run(progress(&database), workload, observed, desired)?;
+        purge.report(observed, desired);
         if let Some(connected) = connected {
             desired.conditions.set("CephConnected", &connected);
         }
@@ -77,10 +87,12 @@ impl Composer for Glance {
 
 fn workload(
     service: &Service<'_>,
-    cache: Option<&ImageCache>,
+    spec: &GlanceSpec,
     (database, stores, access, policy): (&Database, &Vec<Store>, &KeystoneAccess, &Policy),
+    purge: &Purge<'_>,
     desired: &mut DesiredState,
 ) -> Workload {
+    let cache = spec.cache.as_ref();
     let mut files = Files::default();
     let mut config = config::glance_api_conf(service, cache, stores, database, access, &mut files);
     let mut policy = policy.clone();
@@ -103,6 +115,19 @@ fn workload(
             program: program.clone().command(words),
         }
     };
+    let rows = &spec.deleted_rows;
+    let tables = |names, after_days, verb: &str| Tables {
+        names,
+        after_days,
+        command: format!(
+            "glance-manage --config-file {file} db {verb} --age_in_days {{age}} --max_rows {PURGED_AT_ONCE}"
+        ),
+    };
+    let tables = [
+        tables("(?!images$).*", rows.rows.purge_after_days, "purge"),
+        tables("images", rows.purge_images_after_days, "purge_images_table"),
+    ];
+    purge.apply(program.clone(), &file, &tables, desired);
     let api = program
         .clone()
         .mount("scratch", config::SCRATCH, Source::Images)

@@ -4,7 +4,7 @@ use c5c3_api::nova::NovaSpec;
 use c5c3_api::parts;
 use provider_composer::{DesiredState, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Awaited, Database, Jobs, Migration, Mounted, NOVA, Phase, Schedule, Service, Source, Task,
+    Awaited, Cron, Database, Jobs, Migration, Mounted, NOVA, Phase, Schedule, Service, Source, Task,
 };
 
 use crate::cells::{Cell, manage, server};
@@ -156,9 +156,19 @@ pub fn tables(migrations: &[Migration], service: &Service<'_>, jobs: &Jobs<'_>) 
     }
 }
 
-/// The name of the CronJob that archives and purges.
-pub fn archive_name(service: &Service<'_>) -> String {
-    service.named(ARCHIVE)
+/// Keeps the CronJob that archives and purges.
+pub fn keep_archive(jobs: &Jobs<'_>, desired: &mut DesiredState) {
+    jobs.keep_schedule(ARCHIVE, desired);
+}
+
+/// Whether rows were archived and purged when they were due.
+pub fn archived(
+    jobs: &Jobs<'_>,
+    cron: &Cron,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> Progress {
+    jobs.last_run(ARCHIVE, cron, observed, desired)
 }
 
 /// Moves rows that were deleted long ago to Nova's shadow tables, in all cells, and deletes them from there later. An archive that

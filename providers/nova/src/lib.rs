@@ -26,8 +26,8 @@ use provider_composer::{
 use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{
     Awaited, CacheServer, Component, Cron, KeystoneAccess, Messaging, NOVA, NOVA_CONDUCTOR,
-    NOVA_METADATA, NOVA_SCHEDULER, Scale, Service, ServiceContext, Values, all, cache, progress,
-    uses,
+    NOVA_METADATA, NOVA_SCHEDULER, Scale, Service, ServiceContext, Values, all, cache, note_purged,
+    progress, uses,
 };
 
 use clouds::Clouds;
@@ -68,7 +68,7 @@ impl Composer for Nova {
     ) -> Result<NovaStatus, Failure> {
         let (spec, status) = (&subject.spec, &subject.status);
         cells::check(subject.name(), spec, status)?;
-        Cron::of_field("deletedRows.schedule", &spec.deleted_rows.schedule)?;
+        let cron = Cron::of_field("deletedRows.schedule", &spec.deleted_rows.schedule)?;
         let installed = status.service.release.as_deref();
         let service = Service::of(
             &NOVA,
@@ -141,6 +141,8 @@ impl Composer for Nova {
             nova.keep(observed, desired);
         }
         let service_status = context.run(progress(&databases), workload, observed, desired)?;
+        let archived = databases::archived(&context.jobs, &cron, observed, desired);
+        note_purged(&archived, desired);
         nova.external_scheduler(desired);
         nova.unsupported(desired);
         ephemeral::report(disks, &service, spec, &ephemeral, desired);

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::nova::{NovaSpec, NovaStatus};
-use k8s_openapi::api::batch::v1::CronJob;
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{
     Awaited, Files, Migrations, NOVA, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY,
     NOVA_SCHEDULER, Pods, Service, ServiceContext, Workload, progress,
@@ -254,11 +253,7 @@ impl Recipe<'_> {
             );
             self.states.push((cell, progress));
         }
-        let (namespace, name) = (
-            self.service.namespace,
-            databases::archive_name(self.service),
-        );
-        desired.keep(Key::of::<CronJob>(namespace, &name));
+        databases::keep_archive(&self.context.jobs, desired);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tasks of a service that run once, as Jobs, or periodically, as CronJobs.
 
+mod periodic;
 mod seen;
 
 use std::collections::BTreeMap;

@@ -36,6 +36,7 @@ mod options;
 mod outdated;
 mod pod;
 mod policy;
+mod purge;
 mod registry;
 mod release;
 mod reverse_proxy;
@@ -81,6 +82,7 @@ pub use pod::{
     with_ephemeral_storage,
 };
 pub use policy::Policy;
+pub use purge::{Purge, Tables, note_purged};
 pub use registry::*;
 pub use release::{NoRelease, PublishedImage, Release, table};
 pub use reverse_proxy::{BEHIND, ReverseProxy};

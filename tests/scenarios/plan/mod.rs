@@ -154,6 +154,7 @@ fn has_the_address(change: &str) -> bool {
 /// Whether something is added that Keystone's, Glance's or Placement's operator makes.
 fn is_of_a_service(change: &str) -> bool {
     let kinds = [
+        "CronJob",
         "Database",
         "Deployment",
         "Grant",

@@ -15,10 +15,11 @@ use provider_placement::Placement;
 use serde_json::{Value, json};
 
 /// Every kind that they become.
-const KINDS: [&str; 19] = [
+const KINDS: [&str; 20] = [
     "BackendTLSPolicy",
     "Certificate",
     "ConfigMap",
+    "CronJob",
     "Database",
     "Deployment",
     "Grant",

@@ -5,13 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cinder::{ImageVolumeCache, VolumeBackup},
-    glance::ImageCache,
+    glance::{self, ImageCache},
     keystone::Federation,
     list,
     neutron::ZONE,
+    nova,
     parts::{
-        ApiComponent, Autoscaling, Component, Exposure, ExtraConfig, Image, PolicyOverrides,
-        Resources, Schedule, SecretOption, is_default,
+        ApiComponent, Autoscaling, Component, DeletedRows, Exposure, ExtraConfig, Image,
+        PolicyOverrides, Resources, Schedule, SecretOption, is_default,
     },
     rule::Rule,
 };
@@ -195,7 +196,7 @@ pub struct KeystoneService {
 
 /// Glance in a control plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct GlanceService {
     /// What is said of any service.
     #[serde(flatten)]
@@ -203,6 +204,9 @@ pub struct GlanceService {
     /// Images that each replica keeps by itself, so that it needn't fetch them from their store again. Without it none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<ImageCache>,
+    /// What becomes of rows that Glance has marked as deleted. Without it as Glance's own resource has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted_rows: Option<glance::DeletedRows>,
 }
 
 /// The keys that Keystone's tokens are encrypted with.
@@ -275,6 +279,9 @@ pub struct NovaService {
     /// How browsers reach the consoles of servers. Without it only from within the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consoles: Option<Exposure>,
+    /// What becomes of rows that Nova has marked as deleted. Without it as Nova's own resource has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted_rows: Option<nova::DeletedRows>,
     /// What else may be said of any service.
     #[serde(flatten)]
     pub overrides: Overrides,
@@ -290,6 +297,7 @@ impl Default for NovaService {
             metadata: None,
             no_vnc_proxy: None,
             consoles: None,
+            deleted_rows: None,
             overrides: Overrides::default(),
         }
     }
@@ -355,6 +363,9 @@ pub struct CinderService {
     /// Volumes that each backend keeps as copies of images.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_volume_cache: Option<ImageVolumeCache>,
+    /// What becomes of rows that Cinder has marked as deleted. Without it as Cinder's own resource has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted_rows: Option<DeletedRows>,
     /// What else may be said of any service.
     #[serde(flatten)]
     pub overrides: Overrides,
@@ -369,6 +380,7 @@ impl Default for CinderService {
             volume: None,
             backup: None,
             image_volume_cache: None,
+            deleted_rows: None,
             overrides: Overrides::default(),
         }
     }

@@ -7,6 +7,7 @@ pub mod cache;
 pub mod common;
 pub mod component;
 pub mod database;
+pub mod deleted_rows;
 pub mod dependency;
 pub mod exposure;
 pub mod host;
@@ -34,6 +35,7 @@ pub use self::{
     common::{Common, ExtraConfig, SecretOption},
     component::{ApiComponent, Component},
     database::Database,
+    deleted_rows::DeletedRows,
     dependency::{Dependency, DependencyKind},
     exposure::{Exposure, Gateway, Ingress, RequestTimeout},
     host::{HostPort, HostPortError},

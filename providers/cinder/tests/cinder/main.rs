@@ -1,6 +1,7 @@
 //! A Cinder from its resource to running pods, in a small cluster in memory.
 
 mod backends;
+mod purge;
 
 use c5c3_api::cinder::CinderSpec;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};

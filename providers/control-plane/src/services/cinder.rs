@@ -25,6 +25,7 @@ impl Recipe<'_> {
             default_volume_type: self.storage_clusters().first().cloned(),
             backup: said.backup.clone(),
             image_volume_cache: said.image_volume_cache.clone(),
+            deleted_rows: said.deleted_rows.clone().unwrap_or_default(),
             common: self.common(step, &CINDER, tags, &said.overrides),
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));

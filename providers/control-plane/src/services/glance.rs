@@ -14,7 +14,11 @@ impl Recipe<'_> {
     /// Wants Glance.
     pub(super) fn glance(&self, tags: &Tags, desired: &mut DesiredState) {
         let step = Node::Glance.step();
-        let GlanceService { service, cache } = &self.services.glance;
+        let GlanceService {
+            service,
+            cache,
+            deleted_rows,
+        } = &self.services.glance;
         let spec = GlanceSpec {
             replicas: service.replicas,
             autoscaling: service.autoscaling.clone(),
@@ -23,6 +27,7 @@ impl Recipe<'_> {
             keystone: self.keystone_access(step),
             storage: self.image_storage(),
             cache: cache.clone(),
+            deleted_rows: deleted_rows.clone().unwrap_or_default(),
             common: self.common(step, &GLANCE, tags, &service.overrides),
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));

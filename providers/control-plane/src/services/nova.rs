@@ -51,6 +51,7 @@ impl Recipe<'_> {
                 ..Cell::named(FIRST_CELL)
             }],
             aggregates: self.aggregates(),
+            deleted_rows: said.deleted_rows.clone().unwrap_or_default(),
             ephemeral: self.ephemeral(),
             common: self.common(step, &NOVA, tags, &said.overrides),
             ..NovaSpec::default()

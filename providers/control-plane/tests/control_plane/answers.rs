@@ -334,3 +334,28 @@ fn storage_pools_are_volume_types_once_cinder_is_ready() {
     let present = types.map(|key| stage.cluster.get(&key).is_some());
     assert_eq!(present, [true, false]);
 }
+
+#[test]
+fn deleted_rows_are_passed_to_the_services() {
+    let rows = |rows: Value| {
+        let stage = Stage::running(json!({ "services": {
+            "cinder": { "deletedRows": rows },
+            "glance": { "deletedRows": rows },
+            "nova": { "deletedRows": rows },
+        } }));
+        [Node::Cinder, Node::Glance, Node::Nova]
+            .map(|node| stage.object(node).unwrap()["spec"]["deletedRows"].clone())
+    };
+    assert_eq!(rows(json!({})), [Value::Null, Value::Null, Value::Null]);
+    let schedule = "30 3 * * *";
+    let wanted = json!({ "schedule": schedule, "purgeAfterDays": 60 });
+    let [cinder, glance, nova] = rows(wanted);
+    let mut expected = json!({ "enabled": true, "schedule": schedule, "purgeAfterDays": 60 });
+    assert_eq!(cinder, expected);
+    expected["purgeImagesAfterDays"] = json!(180);
+    assert_eq!(glance, expected);
+    assert_eq!(
+        nova,
+        json!({ "schedule": schedule, "archiveAfterDays": 30, "purgeAfterDays": 60 })
+    );
+}

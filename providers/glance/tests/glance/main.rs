@@ -1,6 +1,7 @@
 //! A Glance from its resource to a running API, in a small cluster in memory.
 
 mod ceph;
+mod purge;
 mod stores;
 
 use c5c3_api::glance::GlanceSpec;

@@ -1,0 +1,52 @@
+//! The CronJob that purges rows that Cinder has marked as deleted.
+
+use c5c3_api::cinder::CinderSpec;
+use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::Custom;
+use serde_json::json;
+
+use crate::{CINDER, change, condition, refused, running};
+
+const PURGE: &str = "cinder-purge";
+
+#[test]
+fn rows_are_purged_by_the_day() {
+    let mut cluster = running();
+    change(&mut cluster, |cinder| {
+        cinder["spec"]["deletedRows"] = json!({ "schedule": "@weekly", "purgeAfterDays": 7 });
+    });
+    let job = cluster.get::<CronJob>(PURGE).unwrap();
+    assert_eq!(job["spec"]["schedule"], "@weekly");
+    let pod = &job["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    let script = &pod["containers"][0]["command"][2];
+    let file = "/etc/cinder/config/cinder.conf";
+    let expected = format!(
+        "set -e\npython3 -c \"$0\" {file} 7 '.*' cinder-manage --config-file {file} db purge {{age}}\n"
+    );
+    assert_eq!(*script, expected);
+    assert_eq!(condition(&cluster, "DeletedRowsPurged").0, "Unknown");
+}
+
+#[test]
+fn purge_stays_while_a_secret_is_missing_and_is_deleted_when_it_is_off() {
+    let mut cluster = running();
+    cluster.delete::<Secret>("cinder-keystone-credentials");
+    cluster.compose(&CINDER, "cinder").unwrap();
+    assert!(cluster.get::<CronJob>(PURGE).is_some());
+    change(&mut cluster, |cinder| {
+        cinder["spec"]["deletedRows"] = json!({ "enabled": false });
+    });
+    assert!(cluster.get::<CronJob>(PURGE).is_none());
+}
+
+#[test]
+fn purge_schedule_that_is_never_due_is_refused() {
+    let mut cluster = running();
+    cluster.change::<Custom<CinderSpec>>("cinder", |cinder| {
+        cinder["spec"]["deletedRows"] = json!({ "schedule": "0 2 31 2 *" });
+    });
+    let says = "deletedRows.schedule \"0 2 31 2 *\" is never due: write";
+    let refused = refused(&mut cluster);
+    assert!(refused.starts_with(says), "{refused}");
+}

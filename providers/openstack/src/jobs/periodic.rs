@@ -1,0 +1,67 @@
+//! How periodic tasks go.
+
+use k8s_openapi::api::batch::v1::CronJob;
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+
+use super::{Jobs, TASK};
+use crate::schedule::Cron;
+use crate::service::NAME;
+
+impl Jobs<'_> {
+    /// Keeps the CronJob of a periodic task.
+    pub fn keep_schedule(&self, task: &str, desired: &mut DesiredState) {
+        let service = self.service;
+        desired.keep(Key::of::<CronJob>(service.namespace, &service.named(task)));
+    }
+
+    /// Whether the last run of a periodic task succeeded, and none is overdue. A run that isn't over doesn't count.
+    pub fn last_run(
+        &self,
+        task: &str,
+        cron: &Cron,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Progress {
+        let (namespace, name) = (self.service.namespace, self.service.named(task));
+        let job = match observed.get::<CronJob>(namespace, &name) {
+            Lookup::Found(job) => job,
+            Lookup::Missing => {
+                return Progress::waiting(
+                    Reason::WaitingFor("Job"),
+                    format!("waits for CronJob {name}"),
+                );
+            }
+            Lookup::Unknown(message) => return Progress::Unknown { message },
+        };
+        let status = job.body.status.unwrap_or_default();
+        let runs = status.active.is_some_and(|active| !active.is_empty());
+        let started = status.last_schedule_time.map(|time| time.0);
+        let succeeded = status.last_successful_time.map(|time| time.0);
+        let created = job.metadata.creation_timestamp;
+        let since = succeeded.or_else(|| created?.parse().ok());
+        let next = |moment| cron.after(moment);
+        let overdue = since.and_then(next).and_then(next);
+        let is_overdue = overdue.is_some_and(|overdue| overdue <= self.now);
+        if is_overdue || (started > succeeded && !runs) {
+            let since = succeeded.map_or_else(String::new, |last| format!(" since {last}"));
+            let service = self.service.definition.name;
+            return Progress::failing(
+                Reason::JobFailing,
+                format!(
+                    "no Job of CronJob {name} has succeeded{since}: `kubectl logs -n {namespace} -l {NAME}={service},{TASK}={task} --tail=-1` \
+                     shows why; try again with `kubectl create job -n {namespace} --from=cronjob/{name} {name}-now`"
+                ),
+            );
+        }
+        if let Some(overdue) = overdue {
+            desired.requeue_at(overdue);
+        }
+        match succeeded {
+            Some(_) => Progress::Ready,
+            None => Progress::waiting(
+                Reason::WaitingFor("Job"),
+                format!("waits for the first Job of CronJob {name}"),
+            ),
+        }
+    }
+}
