@@ -150,6 +150,10 @@ reasons! {
         UserShared,
     }
     "An OpenStack service" {
+        /// A user doesn't reach its pool in Ceph; the message has Ceph's error. Pods go on, and it is looked at again every ten minutes.
+        CephUnreachable,
+        /// A pool in Ceph has used most of its room, and Ceph refuses writes to a full one: do what the message says.
+        NearlyFull,
         /// Cinder has nowhere to put volumes: add a pool in Ceph to `backends`, or a storage cluster to the ControlPlane.
         NoBackends,
         /// The message names the option, and options with similar names. Running pods keep their configuration.

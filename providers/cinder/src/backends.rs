@@ -1,11 +1,12 @@
 //! Backends: pools in Ceph, each with its own configuration, key and programs.
 
+use c5c3_api::Condition;
 use c5c3_api::cinder::{self, BackendStatus, CinderSpec};
 use c5c3_api::hypervisor::CEPH_KEY;
 use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
 use provider_openstack::{
     AgentSecret, Awaited, CINDER_VOLUME, Config, Extra, Files, Jobs, Options, Pods, Pool, Service,
-    ServiceContext, progress, reached, said, sum, uuid,
+    ServiceContext, progress, said, sum, uuid,
 };
 
 use crate::backup::Place;
@@ -170,25 +171,23 @@ pub fn publish(
     }
 }
 
-/// Sets `CephConnected`, and returns how each backend's pool is reached.
-pub fn connected(
+/// Looks at the pools of backends and backups, and returns how each backend's is reached.
+pub fn look(
     backends: &[Backend<'_>],
     backup: Option<&Awaited<Place>>,
+    before: &[Condition],
     jobs: &Jobs<'_>,
+    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Vec<Progress> {
-    let pools = backends.iter().map(|backend| &backend.pool);
-    let pools = reached(pools, jobs, desired);
-    let names = backends.iter().map(|backend| backend.spec.name.clone());
-    let mut all: Vec<(String, Progress)> = names.zip(pools.iter().cloned()).collect();
+    let of = |backend: &Backend<'_>| (backend.spec.name.clone(), backend.pool.clone());
+    let mut pools: Vec<(String, Awaited<Pool>)> = backends.iter().map(of).collect();
     if let Some(Ok(Place::Rbd(pool))) = backup {
-        let reached = reached([&Ok(pool.clone())], jobs, desired);
-        all.extend(reached.into_iter().map(|one| ("backup".to_owned(), one)));
+        pools.push(("backup".to_owned(), Ok(pool.clone())));
     }
-    if !all.is_empty() {
-        desired.conditions.set("CephConnected", &sum(&all));
-    }
-    pools
+    let mut reached = provider_openstack::look(&pools, before, jobs, observed, desired);
+    reached.truncate(backends.len());
+    reached
 }
 
 /// How each backend is: its pool, then its programs.

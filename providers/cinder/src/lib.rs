@@ -7,6 +7,7 @@ mod config;
 use c5c3_api::cinder::{CinderSpec, CinderStatus};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::core::v1::Pod;
 use provider_composer::{
     Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
 };
@@ -39,6 +40,7 @@ impl Composer for Cinder {
             .into_iter()
             .chain(Messaging::uses())
             .chain(composed)
+            .chain([Use::reads(Pod::KIND)])
             .collect()
     }
 
@@ -86,7 +88,9 @@ impl Composer for Cinder {
         desired.conditions.set("MessagingReady", &progress(&bus));
         purge.report(observed, desired);
         backends::publish(&service, &backends, observed, desired);
-        let pools = backends::connected(&backends, backup.as_ref(), &context.jobs, desired);
+        let before = &subject.status.service.conditions;
+        let (backup, jobs) = (backup.as_ref(), &context.jobs);
+        let pools = backends::look(&backends, backup, before, jobs, observed, desired);
         if spec.backends.is_empty() {
             let nowhere = Progress::waiting(
                 Reason::NoBackends,

@@ -107,6 +107,7 @@ impl Composer for ControlPlaneComposer {
         let agent_endpoints = recipe.hypervisor_access(observed, desired);
         let verified = recipe.verified(&survey, observed, &mut desired.conditions);
         recipe.report_exposure(&survey, observed, &mut desired.conditions);
+        recipe.report_pools(observed, &mut desired.conditions);
         Ok(ControlPlaneStatus {
             infrastructure,
             connection,

@@ -8,14 +8,14 @@ use c5c3_api::glance::GlanceSpec;
 use c5c3_api::parts::ServiceStatus;
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{
-    EnvVar, EnvVarSource, ObjectFieldSelector, PersistentVolumeClaim,
+    EnvVar, EnvVarSource, ObjectFieldSelector, PersistentVolumeClaim, Pod,
 };
 use k8s_openapi::api::storage::v1::StorageClass;
 use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
 use provider_openstack::{
     Awaited, Database, Files, GLANCE, KeystoneAccess, Migration, Migrations, Owned, Phase, Pods,
     Policy, Program, Purge, Scale, Service, ServiceContext, Source, Tables, Workers, Workload, all,
-    progress, uses,
+    look, progress, uses,
 };
 
 use store::Store;
@@ -42,6 +42,7 @@ impl Composer for Glance {
             Use::composes(CronJob::KIND),
             Use::keeps(PersistentVolumeClaim::KIND),
             Use::reads(StorageClass::KIND),
+            Use::reads(Pod::KIND),
         ];
         uses().into_iter().chain(own).collect()
     }
@@ -69,7 +70,7 @@ impl Composer for Glance {
         let database = Database::resolve(&service, "", &spec.database, observed, desired);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
         let stores = store::resolve(&service, &spec.storage, observed, desired)?;
-        let connected = store::connected(&spec.storage, &stores, &context.jobs, desired);
+        let pools = store::pools(&spec.storage, &stores);
         let stores: Awaited<Vec<Store>> = stores.into_iter().collect();
         let parts = all((&database, &stores, &access, &context.policy));
         let workload = parts.map(|parts| workload(&service, spec, parts, &purge, desired));
@@ -78,9 +79,8 @@ impl Composer for Glance {
         }
         let status = context.run(progress(&database), workload, observed, desired)?;
         purge.report(observed, desired);
-        if let Some(connected) = connected {
-            desired.conditions.set("CephConnected", &connected);
-        }
+        let before = &subject.status.conditions;
+        look(&pools, before, &context.jobs, observed, desired);
         Ok(status)
     }
 }

@@ -1,14 +1,14 @@
 //! Where images are: the stores of a Glance.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use c5c3_api::glance::{ImageBackend, ImageStorage, ImageStore};
 use c5c3_api::parts::{Storage, Volume};
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
-use provider_composer::{DesiredState, Failure, Key, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Failure, Key, ObservedState, Reason};
 use provider_openstack::{
-    Awaited, Bucket, Config, Files, Jobs, Options, Pool, Program, Service, Source, first_unready,
-    lasting_volume, reached,
+    Awaited, Bucket, Config, Files, Options, Pool, Program, Service, Source, lasting_volume,
 };
 
 /// Where the volume with images is; of an additional store, with its name at the end.
@@ -117,24 +117,23 @@ pub fn configure(stores: &[Store], service: &Service<'_>, config: &mut Config, f
     }
 }
 
-/// Whether all pools in Ceph can be opened. None where no store is in Ceph; the first that isn't reached speaks for all.
-pub fn connected(
-    storage: &ImageStorage,
-    stores: &[Awaited<Store>],
-    jobs: &Jobs<'_>,
-    desired: &mut DesiredState,
-) -> Option<Progress> {
-    let stores = storage.stores().zip(stores);
-    let pools = stores.filter_map(|(described, store)| match store {
-        Ok(store) => match &store.place {
-            Place::Rbd(pool) => Some(Ok(pool.clone())),
-            Place::File(_) | Place::S3(_) => None,
-        },
-        Err(awaited) => (described.backend == ImageBackend::Rbd).then(|| Err(awaited.clone())),
+/// Returns the pools in Ceph, each with the name of its store.
+pub fn pools(storage: &ImageStorage, stores: &[Awaited<Store>]) -> Vec<(String, Awaited<Pool>)> {
+    let names = storage.additional.iter().map(|store| store.name.as_str());
+    let names = iter::once(name(storage.store.backend)).chain(names);
+    let stores = names.zip(storage.stores()).zip(stores);
+    let pools = stores.filter_map(|((name, described), store)| {
+        let pool = match store {
+            Ok(store) => match &store.place {
+                Place::Rbd(pool) => Ok(pool.clone()),
+                Place::File(_) | Place::S3(_) => return None,
+            },
+            Err(awaited) if described.backend == ImageBackend::Rbd => Err(awaited.clone()),
+            Err(_) => return None,
+        };
+        Some((name.to_owned(), pool))
     });
-    let pools: Vec<Awaited<Pool>> = pools.collect();
-    let reached = reached(&pools, jobs, desired);
-    first_unready(reached.iter()).cloned()
+    pools.collect()
 }
 
 /// Whether Nova and Cinder clone images in Ceph rather than copying them: they need the image's place in its store. Of an image in

@@ -190,6 +190,7 @@ pub fn archive(spec: &NovaSpec, jobs: &Jobs<'_>, files: Source, desired: &mut De
         name: ARCHIVE,
         when: wanted.schedule.as_str().to_owned(),
         program: daemon(files).command(["sh".to_owned(), "-c".to_owned(), script]),
+        deadline: None,
         suspended: false,
     };
     jobs.on_schedule(&schedule, desired);

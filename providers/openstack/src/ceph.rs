@@ -1,5 +1,7 @@
 //! Pools in Ceph: who uses them, and whether they can be reached, as a pod sees it that runs what the service runs.
 
+mod looks;
+
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::Rbd;
@@ -12,6 +14,8 @@ use crate::jobs::{Jobs, Task};
 use crate::pod::{Program, Source};
 use crate::secret::Values;
 use crate::service::Service;
+
+pub use looks::look;
 
 /// How a part of a keyring begins, up to the user's name.
 const PART: &str = "[client.";
@@ -171,6 +175,17 @@ impl Pool {
         })
     }
 
+    /// What a look is for: the pool, its user, and how it is reached.
+    fn purpose(&self) -> String {
+        let key = digest([self.conf.as_str(), self.keyring.as_str()]);
+        format!("{} {} {key}", self.pool, self.user)
+    }
+
+    /// Tells it from others, and with another key from itself.
+    fn id(&self) -> String {
+        digest([self.purpose().as_str()])
+    }
+
     /// Looks whether its user can open it.
     fn look(&self) -> Task {
         let program = Program::default()
@@ -178,10 +193,9 @@ impl Pool {
             .command(["timeout", "60", "python3", "-c", SCRIPT].map(str::to_owned))
             .variable("CEPH_USER", &self.user)
             .variable("CEPH_POOL", &self.pool);
-        let key = digest([self.conf.as_str(), self.keyring.as_str()]);
         Task {
             name: CEPH,
-            purpose: format!("{} {} {key}", self.pool, self.user),
+            purpose: self.purpose(),
             migrates: None,
             program,
             often: format!(
@@ -193,7 +207,7 @@ impl Pool {
 }
 
 /// Looks whether the users of some pools can open them, once for each pool, user and key, and again while one can't.
-pub fn reached<'p>(
+fn reached<'p>(
     pools: impl IntoIterator<Item = &'p Awaited<Pool>>,
     jobs: &Jobs<'_>,
     desired: &mut DesiredState,

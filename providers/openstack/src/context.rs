@@ -349,7 +349,7 @@ impl<'a> ServiceContext<'a> {
 }
 
 /// The first that isn't ready, otherwise any.
-pub fn first_unready<'p>(
+fn first_unready<'p>(
     progress: impl Iterator<Item = &'p Progress> + Clone,
 ) -> Option<&'p Progress> {
     let unready = progress.clone().find(|progress| !progress.is_ready());

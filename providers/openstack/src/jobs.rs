@@ -20,7 +20,7 @@ use crate::service::{NAME, Service};
 use seen::{Seen, failure, has, is_for, is_kin, label, runs};
 
 /// Label of a Job: its task.
-const TASK: &str = "c5c3.io/task";
+pub(crate) const TASK: &str = "c5c3.io/task";
 /// Label of a Job: its purpose. A task runs once for each purpose.
 const PURPOSE: &str = "c5c3.io/purpose";
 /// Label of a Job: the release of its image.
@@ -63,6 +63,8 @@ pub struct Schedule {
     pub when: String,
     /// The program.
     pub program: Program,
+    /// How long a run may take, in seconds, where it isn't as long as a migration.
+    pub deadline: Option<i64>,
     /// Whether no run starts for now.
     pub suspended: bool,
 }
@@ -110,6 +112,11 @@ impl<'a> Jobs<'a> {
             labels,
             ..self
         }
+    }
+
+    /// Their service.
+    pub(crate) fn service(&self) -> &'a Service<'a> {
+        self.service
     }
 
     /// Whether a task is done for its purpose.
@@ -296,7 +303,10 @@ impl<'a> Jobs<'a> {
                 failed_jobs_history_limit: Some(1),
                 job_template: JobTemplateSpec {
                     metadata: None,
-                    spec: Some(self.spec(schedule.name, &schedule.program)),
+                    spec: Some(JobSpec {
+                        active_deadline_seconds: Some(schedule.deadline.unwrap_or(DEADLINE)),
+                        ..self.spec(schedule.name, &schedule.program)
+                    }),
                 },
             },
             status: None,

@@ -65,6 +65,7 @@ impl<'a> Purge<'a> {
             name: PURGE,
             when: self.rows.schedule.as_str().to_owned(),
             program: program.command(command),
+            deadline: None,
             suspended: false,
         };
         self.jobs.on_schedule(&schedule, desired);

@@ -118,6 +118,7 @@ impl<'a> Runs<'a> {
             name: SCHEDULED,
             when: spec.schedule.as_str().to_owned(),
             program,
+            deadline: None,
             suspended: spec.suspend
                 || !waits.is_ready()
                 || matches!(once, Progress::Waiting { .. }),

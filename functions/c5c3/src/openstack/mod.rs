@@ -10,6 +10,7 @@ mod exposure;
 mod keys;
 mod part;
 mod pool_quota;
+mod pools_observed;
 mod quota;
 mod requests;
 mod shares;

@@ -13,6 +13,7 @@ use super::Recipe;
 use super::ceph::Ceph;
 use super::control_plane::is_ready;
 use super::keys::secret_name;
+use super::pools_observed::pools_observed;
 use super::shares::{PoolCondition, Shares};
 use super::tenant::Tenant;
 use super::unsupported::unsupported;
@@ -57,6 +58,7 @@ impl Recipe<'_> {
         let phase = self.phase(findings, settled, verdict);
         self.conditions(findings, &problems, response);
         self.exposed(control_plane, response);
+        pools_observed(control_plane, response);
         self.tests_passed(control_plane, response);
         self.bootstrap_allowed(response)?;
         self.images_ready(control_plane, response);

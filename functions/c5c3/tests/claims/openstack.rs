@@ -6,6 +6,7 @@ mod exposure;
 mod mistakes;
 mod pool_quotas;
 mod pools;
+mod pools_observed;
 mod retained;
 mod shares;
 mod size;

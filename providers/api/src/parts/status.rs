@@ -10,7 +10,8 @@ use crate::{condition::Condition, list};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServiceStatus {
-    /// What holds of the service; Ready is the sum of the others, but for Exposed and Monitored.
+    /// What holds of the service; Ready is the sum of the others, but for CapacityAvailable, DeletedRowsPurged, Exposed and
+    /// Monitored, and for CephConnected once each pool was reached.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_type)]
     pub conditions: Vec<Condition>,

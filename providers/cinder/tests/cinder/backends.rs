@@ -1,5 +1,8 @@
 //! Backends, their members and the keys of Ceph.
 
+use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::core::v1::Pod;
+
 use super::*;
 
 #[test]
@@ -160,4 +163,41 @@ fn option_of_a_backend_is_in_its_section() {
     ] {
         assert!(own.lines().any(|other| other == line), "{own}");
     }
+}
+
+#[test]
+fn pool_that_is_lost_is_reported_of_its_backend_alone() {
+    let mut cluster = running();
+    let job = cluster.get::<CronJob>("cinder-pools").unwrap();
+    let pod = &job["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    let pools = pod["containers"][0]["env"][0]["value"].as_str().unwrap();
+    let mut found: Value = serde_json::from_str(pools).unwrap();
+    let users = found.as_array().unwrap().iter().map(|pool| &pool["user"]);
+    assert_eq!(Vec::from_iter(users), ["cinder-a", "cinder-b", "backup"]);
+    found[1]["error"] = json!("TimedOut: error connecting to the cluster");
+    cluster.put::<Pod>(
+        "cinder-pools-1-a",
+        json!({
+            "metadata": { "labels": { "app.kubernetes.io/name": "cinder", "c5c3.io/task": "pools" } },
+            "status": { "containerStatuses": [{
+                "name": "cinder", "image": "cinder", "imageID": "", "ready": false, "restartCount": 0,
+                "state": { "terminated": {
+                    "exitCode": 0, "finishedAt": "2026-02-01T00:10:00Z", "message": found.to_string(),
+                } },
+            }] },
+        }),
+    );
+    cluster.settle(&CINDER, "cinder");
+    let lost =
+        "user cinder-b doesn't reach pool volumes of Ceph since 2026-02-01T00:10:00Z: TimedOut";
+    let (status, reason, message) = condition(&cluster, "CephConnected");
+    assert_eq!((&*status, &*reason), ("False", "CephUnreachable"));
+    let expected = format!("st-pool-a: Ready; st-pool-b: {lost}");
+    assert!(message.starts_with(&expected), "{message}");
+    assert!(message.ends_with("; backup: Ready"), "{message}");
+    let backends = &cluster.get::<Custom<CinderSpec>>("cinder").unwrap()["status"]["backends"];
+    assert_eq!(backends[0]["status"], "Ready");
+    let status = backends[1]["status"].as_str().unwrap();
+    assert!(status.starts_with(lost), "{status}");
+    assert_eq!(condition(&cluster, "Ready"), ready());
 }

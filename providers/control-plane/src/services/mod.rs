@@ -11,6 +11,7 @@ mod neutron;
 mod nova;
 mod passwords;
 mod placement;
+mod pools;
 mod tempest;
 
 use provider_composer::{DesiredState, ObservedState};

@@ -19,6 +19,7 @@ mod mistakes;
 mod network;
 mod ovn;
 mod passwords;
+mod pools;
 mod recovery;
 mod release;
 mod sizes;

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::{Pod, Secret};
+use provider_openstack_fixtures::Cluster;
 use provider_openstack_fixtures::documents::RBD;
+use serde_json::{Value, json};
 
 use super::{GLANCE, SEVERAL, given};
 
@@ -98,4 +100,174 @@ fn a_secret_without_what_ceph_needs_is_named(
     );
     assert!(message.contains(expected), "{message}");
     assert!(cluster.get::<Deployment>("glance").is_none());
+}
+
+/// A Glance with one pool or two, which their first Jobs have seen.
+fn seen(store: &str) -> Cluster {
+    let mut cluster = given(store);
+    cluster.settle(&GLANCE, "glance");
+    cluster
+}
+
+/// The pools that the CronJob looks at.
+fn looked_at(cluster: &Cluster) -> Vec<Value> {
+    let job = cluster.get::<CronJob>("glance-pools").unwrap();
+    let pod = &job["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    let pools = pod["containers"][0]["env"][0]["value"].as_str().unwrap();
+    serde_json::from_str(pools).unwrap()
+}
+
+/// Has a look end, which found the same of each pool.
+fn look(cluster: &mut Cluster, finished: &str, found: Value) {
+    let pools = looked_at(cluster).into_iter().map(|pool| {
+        let mut found = found.clone();
+        found["id"] = pool["id"].clone();
+        found
+    });
+    let message = Value::from_iter(pools).to_string();
+    ended(cluster, "glance-pools-1-a", finished, &message);
+    let status = json!({ "lastSuccessfulTime": finished });
+    cluster.change::<CronJob>("glance-pools", |job| job["status"] = status);
+}
+
+/// Has a Job's pod end with a termination message.
+fn ended(cluster: &mut Cluster, name: &str, finished: &str, message: &str) {
+    cluster.put::<Pod>(
+        name,
+        json!({
+            "metadata": { "labels": { "app.kubernetes.io/name": "glance", "c5c3.io/task": "pools" } },
+            "status": { "containerStatuses": [{
+                "name": "glance", "image": "glance", "imageID": "", "ready": false, "restartCount": 0,
+                "state": { "terminated": { "exitCode": 0, "finishedAt": finished, "message": message } },
+            }] },
+        }),
+    );
+}
+
+/// What holds of a Glance at a time of the first of February 2026, when the cluster begins.
+fn at(cluster: &mut Cluster, time: &str, type_: &str) -> (String, String, String) {
+    cluster.wait_until(format!("2026-02-01T{time}Z").parse().unwrap());
+    cluster.settle(&GLANCE, "glance");
+    assert_eq!(cluster.condition(&GLANCE, "glance", "Ready").0, "True");
+    cluster.condition(&GLANCE, "glance", type_)
+}
+
+#[test]
+fn a_cron_job_looks_at_all_pools() {
+    let mut cluster = seen(SEVERAL);
+    let pools = looked_at(&cluster);
+    let of = |field: &str| -> Vec<Value> { pools.iter().map(|pool| pool[field].clone()).collect() };
+    assert_eq!(of("pool"), ["images", "flash"]);
+    assert_eq!(of("user"), ["glance", "flash"]);
+    let job = &cluster.get::<CronJob>("glance-pools").unwrap()["spec"];
+    assert!(
+        job["schedule"]
+            .as_str()
+            .unwrap()
+            .ends_with("-59/10 * * * *"),
+        "{job}"
+    );
+    assert_eq!(job["concurrencyPolicy"], "Forbid");
+    assert_eq!(job["successfulJobsHistoryLimit"], 1);
+    let look = &job["jobTemplate"]["spec"];
+    assert_eq!(look["activeDeadlineSeconds"], 300);
+    let mounts = &look["template"]["spec"]["containers"][0]["volumeMounts"];
+    let mounts = mounts.as_array().unwrap().iter();
+    let mounts: Vec<&Value> = mounts.map(|mount| &mount["mountPath"]).collect();
+    for folder in ["/etc/ceph/0", "/etc/ceph/1"] {
+        assert!(mounts.contains(&&json!(folder)), "{mounts:?}");
+    }
+    cluster.delete::<Secret>("flash-ceph-credentials");
+    cluster.settle(&GLANCE, "glance");
+    assert_eq!(
+        looked_at(&cluster).len(),
+        1,
+        "a pod waits for a Secret that isn't there"
+    );
+}
+
+#[test]
+fn pool_that_is_lost_is_reported_with_the_time_and_the_error() {
+    let mut cluster = seen(RBD);
+    look(&mut cluster, "2026-02-01T00:10:05Z", json!({}));
+    assert_eq!(at(&mut cluster, "00:11:00", "CephConnected").0, "True");
+    let before = cluster.get::<Deployment>("glance").unwrap()["spec"].clone();
+
+    let error = json!({ "error": "TimedOut: [errno 110] error connecting to the cluster" });
+    let says = |error: &str| {
+        format!("user glance doesn't reach pool images of Ceph since 2026-02-01T00:20:05Z{error}")
+    };
+    for (finished, now) in [
+        ("2026-02-01T00:20:05Z", "00:21:00"),
+        ("2026-02-01T00:30:05Z", "00:31:00"),
+    ] {
+        look(&mut cluster, finished, error.clone());
+        let (status, reason, message) = at(&mut cluster, now, "CephConnected");
+        assert_eq!((&*status, &*reason), ("False", "CephUnreachable"));
+        let expected =
+            says(": TimedOut: [errno 110] error connecting to the cluster; look at `ceph status`");
+        assert!(message.starts_with(&expected), "{message}");
+        assert_eq!(at(&mut cluster, now, "CapacityAvailable").0, "Unknown");
+    }
+    cluster.delete::<Pod>("glance-pools-1-a");
+    for now in ["00:32:00", "00:33:00"] {
+        let (status, _, message) = at(&mut cluster, now, "CephConnected");
+        assert_eq!(status, "False", "{message}");
+        assert!(
+            message.starts_with(&says("; it is looked at again")),
+            "{message}"
+        );
+    }
+    look(&mut cluster, "2026-02-01T00:40:05Z", json!({}));
+    assert_eq!(at(&mut cluster, "00:41:00", "CephConnected").0, "True");
+    assert_eq!(cluster.get::<Deployment>("glance").unwrap()["spec"], before);
+}
+
+#[test]
+fn pools_are_unknown_when_no_look_has_ended_for_half_an_hour() {
+    let mut cluster = seen(RBD);
+    assert_eq!(at(&mut cluster, "00:29:00", "CephConnected").0, "True");
+    look(
+        &mut cluster,
+        "2026-02-01T00:30:00Z",
+        json!({ "stored": 1, "free": 9 }),
+    );
+    ended(&mut cluster, "glance-pools-2-b", "2026-02-01T00:45:00Z", "");
+    assert_eq!(at(&mut cluster, "00:59:00", "CephConnected").0, "True");
+    for type_ in ["CephConnected", "CapacityAvailable"] {
+        let (status, _, message) = at(&mut cluster, "01:00:00", type_);
+        assert_eq!(status, "Unknown");
+        let expected = "no Job of CronJob glance-pools has looked at the pools since 2026-02-01T00:30:00Z: `kubectl logs";
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
+#[rstest::rstest]
+#[case::room(json!({ "stored": 84, "free": 16, "quota": 0 }), "True", "")]
+#[case::nearly_full(
+    json!({ "stored": 850u64 << 30, "free": 150u64 << 30, "quota": 0 }),
+    "False",
+    "pool images of Ceph has used 85 % of its 1000Gi: add OSDs to the storage cluster, or delete"
+)]
+#[case::below_its_quota(json!({ "stored": 10, "free": 990, "quota": 100 }), "True", "")]
+#[case::near_its_quota(
+    json!({ "stored": 90u64 << 30, "free": 910u64 << 30, "quota": 100u64 << 30 }),
+    "False",
+    "pool images of Ceph has used 90 % of its 100Gi: raise its quota, of a claim by quotaGB"
+)]
+#[case::in_a_full_ceph(
+    json!({ "stored": 10u64 << 30, "free": 0, "quota": 100u64 << 30 }),
+    "False",
+    "pool images of Ceph has used 100 % of its 10Gi: add OSDs"
+)]
+#[case::not_told(json!({}), "Unknown", "Ceph doesn't tell user glance how full pool images is")]
+fn room_of_a_pool_is_reported(#[case] found: Value, #[case] expected: &str, #[case] says: &str) {
+    let mut cluster = seen(RBD);
+    look(&mut cluster, "2026-02-01T00:10:05Z", found);
+    let (status, reason, message) = at(&mut cluster, "00:11:00", "CapacityAvailable");
+    assert_eq!(status, expected, "{message}");
+    assert!(message.starts_with(says), "{message}");
+    if expected == "False" {
+        assert_eq!(reason, "NearlyFull");
+    }
 }

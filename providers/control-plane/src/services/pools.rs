@@ -1,0 +1,48 @@
+//! What Glance and Cinder observe of their pools in Ceph.
+
+use provider_composer::{Conditions, Lookup, ObservedState, Progress, Reason};
+
+use crate::graph::{Node, Step};
+use crate::recipe::Recipe;
+
+/// The conditions of a service, and of its control plane.
+const TYPES: [&str; 2] = ["CephConnected", "CapacityAvailable"];
+/// The services that have pools.
+const WITH_POOLS: [Node; 2] = [Node::Glance, Node::Cinder];
+
+impl Recipe<'_> {
+    /// Repeats what the services report: first what is wrong, then what isn't known. Ready and a change of release don't wait for it, since
+    /// the services' pods run.
+    pub(crate) fn report_pools(&self, observed: &ObservedState<'_>, conditions: &mut Conditions) {
+        for type_ in TYPES {
+            let steps = self.graph.steps();
+            let steps = steps.filter(|step| WITH_POOLS.contains(&step.node));
+            let each = steps.filter_map(|step| self.reported(step, type_, observed));
+            let each: Vec<Progress> = each.collect();
+            let is_wrong = |progress: &&Progress| matches!(progress, Progress::Failed { .. });
+            let wrong = each.iter().find(is_wrong);
+            let unready = wrong.or_else(|| each.iter().find(|progress| !progress.is_ready()));
+            if let Some(progress) = unready.or(each.first()) {
+                conditions.note(type_, progress);
+            }
+        }
+    }
+
+    /// What a service reports; none where it has no such condition.
+    fn reported(&self, step: &Step, type_: &str, observed: &ObservedState<'_>) -> Option<Progress> {
+        let key = step.keys(self.namespace()).next()?;
+        let Lookup::Found(condition) = observed.condition(&key, type_) else {
+            return None;
+        };
+        let condition = condition?;
+        let message = format!("{}: {}", step.title(), condition.message);
+        let reason = Reason::reported(&condition.reason);
+        Some(match (condition.status.as_str(), reason) {
+            ("True", _) => Progress::Ready,
+            // It waits, as for the first Job.
+            ("False", Reason::NotReady) => Progress::waiting(reason, message),
+            ("False", _) => Progress::failing(reason, message),
+            _ => Progress::Unknown { message },
+        })
+    }
+}

@@ -1,0 +1,64 @@
+"""Looks at pools in Ceph as their users see them, and writes what it finds to the termination message.
+
+CEPH_POOLS has the pools: id, pool and user of each. Configuration and key of the first are in /etc/ceph/0.
+"""
+
+import concurrent.futures
+import json
+import os
+
+import rados
+
+MESSAGE = "/dev/termination-log"
+# Kubernetes keeps 4096 bytes of a termination message. Each pool needs these besides an error.
+LIMIT, EACH = 4000, 110
+SECONDS = "30"
+
+
+def ask(cluster, **command):
+    status, output, _ = cluster.mon_command(json.dumps({**command, "format": "json"}), b"")
+    return json.loads(output) if status == 0 else None
+
+
+def room(cluster, pool):
+    """Returns the bytes that a pool has stored, that it can store besides, and that its quota is; nothing where Ceph doesn't tell."""
+    usage, quota = ask(cluster, prefix="df"), ask(cluster, prefix="osd pool get-quota", pool=pool)
+    for entry in usage["pools"] if usage and quota else []:
+        if entry["name"] == pool:
+            stats = entry["stats"]
+            return {"stored": stats["stored"], "free": stats["max_avail"], "quota": quota["quota_max_bytes"]}
+    return {}
+
+
+def look(folder, id, pool, user):
+    """Reads from a pool. Only an OSD knows whether the user may: monitors open the pool for every user."""
+    options = dict.fromkeys(["client_mount_timeout", "rados_mon_op_timeout", "rados_osd_op_timeout"], SECONDS)
+    options["keyring"] = f"{folder}/keyring"
+    found = {"id": id}
+    try:
+        with rados.Rados(conffile=f"{folder}/ceph.conf", rados_id=user, conf=options) as cluster:
+            with cluster.open_ioctx(pool) as opened:
+                try:
+                    opened.stat("no-such-object")
+                except rados.ObjectNotFound:
+                    pass
+            found.update(room(cluster, pool))
+    except rados.Error as error:
+        found["error"] = f"{type(error).__name__}: {error}"
+    return found
+
+
+def main():
+    pools = json.loads(os.environ["CEPH_POOLS"])
+    with concurrent.futures.ThreadPoolExecutor(len(pools)) as threads:
+        looks = [threads.submit(look, f"/etc/ceph/{number}", **pool) for number, pool in enumerate(pools)]
+    found = [one.result() for one in looks]
+    for one in found:
+        if "error" in one:
+            print(one["id"], one["error"])
+            one["error"] = one["error"][: LIMIT // len(pools) - EACH]
+    with open(MESSAGE, "w") as message:
+        json.dump(found, message, separators=(",", ":"))
+
+
+main()

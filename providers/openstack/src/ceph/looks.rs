@@ -1,0 +1,306 @@
+//! Periodic looks at pools: whether their users reach them, and how much room they have left.
+
+use c5c3_api::Condition;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::core::v1::Pod;
+use provider_composer::{DesiredState, Live, Lookup, ObservedState, Progress, Reason, second};
+use serde::{Deserialize, Serialize};
+
+use super::{Pool, reached};
+use crate::awaited::{Awaited, sum};
+use crate::jobs::{Jobs, Schedule, TASK};
+use crate::pod::{Program, Source};
+use crate::service::{NAME, Service};
+
+/// What looks. Its parameters are environment variables.
+const SCRIPT: &str = include_str!("looks.py");
+/// The suffix of the CronJob's name.
+const POOLS: &str = "pools";
+/// How long a look may take, in seconds, with those that are tried again.
+const DEADLINE: i64 = 300;
+/// How long after the last look nothing is known.
+const OLD: SignedDuration = SignedDuration::from_mins(30);
+/// How full a pool may be, in percent: from here on Ceph calls an OSD nearly full, too.
+const FULL: u64 = 85;
+const GIB: u64 = 1 << 30;
+/// The length of a time in messages.
+const SECOND: usize = "2026-01-01T00:00:00Z".len();
+
+/// The condition of whether pools are reached.
+const CONNECTED: &str = "CephConnected";
+/// The condition of whether pools have room.
+const CAPACITY: &str = "CapacityAvailable";
+
+/// A pool that is looked at.
+#[derive(Serialize)]
+struct Wanted<'p> {
+    id: String,
+    pool: &'p str,
+    user: &'p str,
+}
+
+/// What a look found of a pool.
+#[derive(Deserialize)]
+struct Found {
+    id: String,
+    error: Option<String>,
+    /// Bytes of the users' data.
+    stored: Option<u64>,
+    /// Bytes that Ceph can store besides.
+    free: Option<u64>,
+    /// The most bytes that the pool may have; 0 where it has no quota.
+    quota: Option<u64>,
+}
+
+/// A look that has ended.
+struct Look {
+    finished: Timestamp,
+    pools: Vec<Found>,
+}
+
+/// Looks at pools, each with the name that messages have for it, and reports both conditions. A Job looks at once at a new pool, user or
+/// key, and Ready waits for it; a CronJob looks again every ten minutes. Returns whether each pool is reached, as far as it is known.
+pub fn look(
+    pools: &[(String, Awaited<Pool>)],
+    before: &[Condition],
+    jobs: &Jobs<'_>,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> Vec<Progress> {
+    if pools.is_empty() {
+        return Vec::new();
+    }
+    let first = reached(pools.iter().map(|(_, pool)| pool), jobs, desired);
+    let known: Vec<&Pool> = pools
+        .iter()
+        .filter_map(|(_, pool)| pool.as_ref().ok())
+        .collect();
+    if !known.is_empty() {
+        on_schedule(&known, jobs, desired);
+    }
+    let last = Look::last(jobs, observed, desired);
+    let before = before.iter().find(|one| one.type_ == CONNECTED);
+    let each = pools.iter().zip(&first);
+    let each = each.map(|((_, pool), first)| match (pool, first) {
+        (Ok(pool), Progress::Ready) => seen(pool, &last, before),
+        _ => {
+            let message = first.message().to_owned();
+            (first.clone(), Progress::Unknown { message })
+        }
+    });
+    let (again, room): (Vec<Progress>, Vec<Progress>) = each.unzip();
+    let named = |each: &[Progress]| {
+        let names = pools.iter().map(|(name, _)| name.clone());
+        let each: Vec<(String, Progress)> = names.zip(each.iter().cloned()).collect();
+        summed(&each)
+    };
+    match first.iter().all(Progress::is_ready) {
+        true => desired.conditions.note_result(CONNECTED, &named(&again)),
+        false => desired.conditions.set(CONNECTED, &named(&first)),
+    }
+    desired.conditions.note_result(CAPACITY, &named(&room));
+    let is_known = |progress: &Progress| !matches!(progress, Progress::Unknown { .. });
+    let each = again.into_iter().zip(first);
+    each.map(|(again, first)| if is_known(&again) { again } else { first })
+        .collect()
+}
+
+/// The progress of all pools. One that is known to be wrong counts more than one of which nothing is known.
+fn summed(each: &[(String, Progress)]) -> Progress {
+    if let [(_, one)] = each {
+        return one.clone();
+    }
+    let all = sum(each);
+    let is_wrong = |one: &&Progress| matches!(one, Progress::Failed { .. });
+    match each.iter().map(|(_, one)| one).find(is_wrong) {
+        Some(wrong) => wrong.clone().explained(|_| all.message().to_owned()),
+        None => all,
+    }
+}
+
+/// When a service looks, so that not all of a cluster do at once.
+fn when(service: &Service<'_>) -> String {
+    let bytes = service.namespace.bytes().chain(service.name.bytes());
+    let minute = bytes.map(u32::from).sum::<u32>() % 10;
+    format!("{minute}-59/10 * * * *")
+}
+
+fn on_schedule(pools: &[&Pool], jobs: &Jobs<'_>, desired: &mut DesiredState) {
+    let wanted = pools.iter().map(|pool| Wanted {
+        id: pool.id(),
+        pool: &pool.pool,
+        user: &pool.user,
+    });
+    let wanted: Vec<Wanted<'_>> = wanted.collect();
+    let wanted = desired.json("the pools", &wanted).to_string();
+    let program = Program::default()
+        .command(["timeout", "120", "python3", "-c", SCRIPT].map(str::to_owned))
+        .variable("CEPH_POOLS", wanted);
+    let pools = pools.iter().enumerate();
+    let program = pools.fold(program, |program, (number, pool)| {
+        program.mount(
+            format!("ceph-{number}"),
+            format!("/etc/ceph/{number}"),
+            Source::Secret(pool.secret.clone()),
+        )
+    });
+    let schedule = Schedule {
+        name: POOLS,
+        when: when(jobs.service()),
+        program,
+        deadline: Some(DEADLINE),
+        suspended: false,
+    };
+    jobs.on_schedule(&schedule, desired);
+}
+
+/// Whether a pool is reached, and whether it has room, by the last look. `before` is the condition that says whether all are reached.
+fn seen(
+    pool: &Pool,
+    last: &Result<Option<Look>, String>,
+    before: Option<&Condition>,
+) -> (Progress, Progress) {
+    let waits = || {
+        let message = format!("waits for a look at pool {}", pool.pool);
+        Progress::waiting(Reason::WaitingFor("Job"), message)
+    };
+    let unknown = |message: &String| Progress::Unknown {
+        message: message.clone(),
+    };
+    let (id, user, name) = (pool.id(), &pool.user, &pool.pool);
+    let unreached = format!("user {user} doesn't reach pool {name} of Ceph since ");
+    let since = before.and_then(|condition| condition.message.split_once(&unreached));
+    let since = since.and_then(|(_, since)| since.get(..SECOND));
+    let found = match last {
+        Ok(last) => last
+            .as_ref()
+            .and_then(|look| Some((look, look.pools.iter().find(|found| found.id == id)?))),
+        Err(message) => return (unknown(message), unknown(message)),
+    };
+    // The Job of a new pool, user or key has just looked. What the last look found holds although its pod is deleted.
+    let Some((look, found)) = found else {
+        let reached = match (last, since, before) {
+            (Ok(None), Some(since), _) => Progress::failing(
+                Reason::CephUnreachable,
+                format!("{unreached}{since}; it is looked at again within ten minutes"),
+            ),
+            (Ok(None), None, Some(before)) if before.status == "Unknown" => waits(),
+            _ => Progress::Ready,
+        };
+        return (reached, waits());
+    };
+    let Some(error) = &found.error else {
+        return (Progress::Ready, found.room(pool));
+    };
+    let since = since.map_or_else(|| second(look.finished), str::to_owned);
+    let message = format!(
+        "{unreached}{since}: {error}; look at `ceph status` and `ceph auth get client.{user}`, and whether pods reach the monitors and OSDs"
+    );
+    (
+        Progress::failing(Reason::CephUnreachable, &message),
+        unknown(&message),
+    )
+}
+
+impl Found {
+    /// Whether the pool has room.
+    fn room(&self, pool: &Pool) -> Progress {
+        let name = &pool.pool;
+        let (Some(stored), Some(free)) = (self.stored, self.free) else {
+            return Progress::Unknown {
+                message: format!(
+                    "Ceph doesn't tell user {} how full pool {name} is: give it the capability mon 'profile rbd'",
+                    pool.user
+                ),
+            };
+        };
+        let room = stored.saturating_add(free);
+        let quota = self.quota.filter(|quota| *quota > 0 && *quota <= room);
+        let all = quota.unwrap_or(room);
+        let percent = match all {
+            0 => 100,
+            all => stored.saturating_mul(100) / all,
+        };
+        if percent < FULL {
+            return Progress::Ready;
+        }
+        let fix = match quota {
+            Some(_) => format!(
+                "raise its quota, of a claim by quotaGB of the pool or its size, elsewhere by `ceph osd pool set-quota {name} max_bytes BYTES`"
+            ),
+            None => "add OSDs to the storage cluster".to_owned(),
+        };
+        Progress::failing(
+            Reason::NearlyFull,
+            format!(
+                "pool {name} of Ceph has used {percent} % of its {}Gi: {fix}, or delete what isn't needed",
+                all / GIB
+            ),
+        )
+    }
+}
+
+impl Look {
+    /// The last look; none before the first, or where its pod is deleted, as with its node.
+    ///
+    /// # Errors
+    /// It is too long ago.
+    fn last(
+        jobs: &Jobs<'_>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Result<Option<Self>, String> {
+        let service = jobs.service();
+        let (namespace, name) = (service.namespace, service.named(POOLS));
+        let of = service.definition.name;
+        let job = match observed.get::<CronJob>(namespace, &name) {
+            Lookup::Found(job) => job,
+            Lookup::Missing => return Ok(None),
+            Lookup::Unknown(message) => return Err(message),
+        };
+        let pods = match observed.list::<Pod>(namespace, &[(NAME, of), (TASK, POOLS)]) {
+            Lookup::Found(pods) => pods,
+            Lookup::Missing => Vec::new(),
+            Lookup::Unknown(message) => return Err(message),
+        };
+        // Another service of this kind has other names.
+        let own = format!("{name}-");
+        let own = pods
+            .iter()
+            .filter(|pod| pod.metadata.name.starts_with(&own));
+        let look = own.filter_map(Self::of).max_by_key(|look| look.finished);
+        let succeeded = job
+            .body
+            .status
+            .and_then(|status| status.last_successful_time);
+        let created = job.metadata.creation_timestamp;
+        let times = [
+            look.as_ref().map(|look| look.finished),
+            succeeded.map(|time| time.0),
+            created.and_then(|created| created.parse().ok()),
+        ];
+        let last = times.into_iter().flatten().max().unwrap_or(Timestamp::MIN);
+        let old = last.checked_add(OLD).unwrap_or(Timestamp::MAX);
+        if old <= observed.now() {
+            return Err(format!(
+                "no Job of CronJob {name} has looked at the pools since {}: `kubectl logs -n {namespace} -l {NAME}={of},{TASK}={POOLS}` and \
+                 `kubectl describe jobs -n {namespace}` show why",
+                second(last)
+            ));
+        }
+        desired.requeue_at(old);
+        Ok(look)
+    }
+
+    /// What a pod reports, if it has looked.
+    fn of(pod: &Live<Pod>) -> Option<Self> {
+        let status = pod.body.status.as_ref()?;
+        let mut containers = status.container_statuses.iter().flatten();
+        let end = containers.find_map(|container| container.state.as_ref()?.terminated.as_ref())?;
+        Some(Self {
+            finished: end.finished_at.as_ref()?.0,
+            pools: serde_json::from_str(end.message.as_deref()?).ok()?,
+        })
+    }
+}
