@@ -11,7 +11,7 @@ use provider_composer::{
     Composer, DesiredState, Failure, Lookup, Metadata, ObservedState, Progress, Reason, Resource,
     ResourceKind, Subject, Use,
 };
-use provider_openstack::manifest::{Manifest, cert_manager};
+use provider_openstack::manifest::{Manifest, cert_manager, prometheus};
 use provider_openstack::table::Tags;
 
 use crate::catalogue;
@@ -41,6 +41,7 @@ impl Composer for ControlPlaneComposer {
             Use::composes(NetworkPolicy::KIND),
             Use::composes(Manifest::<cert_manager::Certificate>::KIND),
             Use::composes(Manifest::<cert_manager::Issuer>::KIND),
+            Use::composes(Manifest::<prometheus::ServiceMonitor>::KIND),
             Use::composes(mariadb::Backup::KIND),
             Use::keeps(PersistentVolumeClaim::KIND),
             Use::reads(CronJob::KIND),

@@ -17,8 +17,8 @@ use crate::{
 #[serde(rename_all = "camelCase", default)]
 pub struct ControlPlaneStatus {
     /// What holds of the control plane: InfrastructureReady, KeystoneReady, KORCReady, ServicesReady and one for each
-    /// service; Ready is the sum of the others, but for CapacityAvailable, CephConnected, CortexReady, Exposed, ImagesReady and
-    /// TestsPassed.
+    /// service; Ready is the sum of the others, but for CapacityAvailable, CephConnected, CortexReady, Exposed, ImagesReady,
+    /// Monitored and TestsPassed.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_type)]
     pub conditions: Vec<Condition>,

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, PodSecurityContext, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::Certificate;
+use provider_openstack::manifest::prometheus::{Endpoint, ServiceMonitor};
 use provider_openstack::manifest::rabbitmq::ClusterTls;
-use provider_openstack::{default_profile, unescalated};
+use provider_openstack::{default_profile, selector, unescalated};
 
 use super::authority::{key, manifest};
 use super::{RABBITMQ, Sizes, bounds, placement, requirements};
@@ -23,6 +25,12 @@ const CERTIFICATE: &str = "openstack-rabbitmq-tls";
 /// The URL that the topology operator connects to
 /// (<https://www.rabbitmq.com/kubernetes/operator/using-topology-operator#non-operator>).
 const OPERATOR_URI: &str = "rabbitmq.com/operator-connection-uri";
+
+/// The port of the Service that its operator opens, with the metrics.
+const METRICS: &str = "prometheus";
+
+/// The label of its Service and its pods.
+const NAME: &str = "app.kubernetes.io/name";
 
 /// A minority that is cut off stops, rather than going its own way
 /// (<https://www.rabbitmq.com/docs/partitions#automatic-handling>).
@@ -43,6 +51,11 @@ fn members(replicas: u32) -> String {
     )
 }
 
+/// The labels that its operator gives its Service and its pods.
+fn labels() -> BTreeMap<String, String> {
+    BTreeMap::from([(NAME.to_owned(), RABBITMQ.to_owned())])
+}
+
 impl Recipe<'_> {
     /// Composes the RabbitmqCluster, and its certificate where connections are encrypted.
     pub(crate) fn rabbitmq(&self, sizes: &Sizes, desired: &mut DesiredState) {
@@ -51,7 +64,7 @@ impl Recipe<'_> {
         if encrypted {
             self.rabbitmq_certificate(desired);
         }
-        let labels = BTreeMap::from([("app.kubernetes.io/name".to_owned(), RABBITMQ.to_owned())]);
+        let labels = labels();
         // Its operator composes none. A second member that is evicted would stop the third, which is then a minority.
         let budget = placement::budget(ObjectMeta::default(), &labels);
         desired.apply(self.namespace(), RABBITMQ, &budget);
@@ -90,6 +103,40 @@ impl Recipe<'_> {
         };
         let cluster = RabbitmqCluster { metadata, spec };
         desired.apply(self.namespace(), RABBITMQ, &cluster);
+    }
+
+    /// Composes what makes Prometheus scrape RabbitMQ, if monitoring is enabled: its operator opens the port of the metrics, and leaves that
+    /// to others (<https://www.rabbitmq.com/kubernetes/operator/operator-monitoring>).
+    pub(crate) fn rabbitmq_monitor(
+        &self,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) {
+        if !self.spec().global.monitoring.enabled {
+            return;
+        }
+        let key = Key::of::<Manifest<ServiceMonitor>>(self.namespace(), RABBITMQ);
+        let monitored = match observed.object(&key) {
+            Lookup::Unknown(why) => {
+                desired.keep(key);
+                let message = format!(
+                    "Prometheus isn't told where RabbitMQ's metrics are: {why}; they are at Service {RABBITMQ}, port {METRICS}"
+                );
+                Progress::waiting(Reason::NotMonitored, message)
+            }
+            Lookup::Found(_) | Lookup::Missing => {
+                let monitor = ServiceMonitor {
+                    job_label: NAME.to_owned(),
+                    selector: selector(&labels()),
+                    endpoints: vec![Endpoint {
+                        port: METRICS.to_owned(),
+                    }],
+                };
+                desired.apply(self.namespace(), RABBITMQ, &manifest(monitor));
+                Progress::Ready
+            }
+        };
+        desired.conditions.note("Monitored", &monitored);
     }
 
     /// Composes RabbitMQ's certificate, unless its Secret comes from elsewhere.

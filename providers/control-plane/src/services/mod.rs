@@ -40,7 +40,10 @@ impl Recipe<'_> {
     ) {
         match node {
             Node::MariaDb => self.mariadb(sizes, desired),
-            Node::RabbitMq => self.rabbitmq(sizes, desired),
+            Node::RabbitMq => {
+                self.rabbitmq(sizes, desired);
+                self.rabbitmq_monitor(observed, desired);
+            }
             Node::Valkey => self.valkey(desired),
             Node::Memcached => self.memcached(desired),
             Node::Keystone => self.keystone(tags, observed, desired),

@@ -16,6 +16,7 @@ mod hypervisor_access;
 mod images;
 mod memcached;
 mod mistakes;
+mod monitoring;
 mod network;
 mod ovn;
 mod passwords;

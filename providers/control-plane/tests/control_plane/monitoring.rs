@@ -1,0 +1,36 @@
+//! What Prometheus scrapes of a control plane's infrastructure.
+
+use provider_composer::{Key, Resource};
+use provider_openstack::manifest::Manifest;
+use provider_openstack::manifest::prometheus::ServiceMonitor;
+use serde_json::json;
+
+use crate::stage::{NAMESPACE, Stage};
+
+#[test]
+fn rabbitmq_is_scraped_while_monitoring_is_enabled() {
+    let mut stage = Stage::running(json!({ "global": { "monitoring": { "enabled": true } } }));
+    let key = Key::of::<Manifest<ServiceMonitor>>(NAMESPACE, "openstack-rabbitmq");
+    let spec = &stage.cluster.get(&key).unwrap()["spec"];
+    assert_eq!(spec["endpoints"], json!([{ "port": "prometheus" }]));
+    assert_eq!(
+        spec["selector"]["matchLabels"],
+        json!({ "app.kubernetes.io/name": "openstack-rabbitmq" })
+    );
+    assert_eq!(stage.condition("Monitored").0, "True");
+
+    let kind = Manifest::<ServiceMonitor>::KIND;
+    stage.cluster.set_kind_readable(kind, false);
+    stage.settle();
+    let (status, reason, message) = stage.condition("Monitored");
+    assert_eq!((&*status, &*reason), ("False", "NotMonitored"));
+    let expected = "they are at Service openstack-rabbitmq, port prometheus";
+    assert!(message.ends_with(expected), "{message}");
+    assert_eq!(stage.condition("Ready").0, "True");
+    assert!(stage.cluster.get(&key).is_some());
+
+    stage.cluster.set_kind_readable(kind, true);
+    stage.want(|spec| spec["global"]["monitoring"] = json!({ "enabled": false }));
+    stage.settle();
+    assert!(stage.cluster.get(&key).is_none());
+}
