@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, HostAlias};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Live, ObservedState, Progress, Subject};
 use provider_openstack::manifest::{Manifest, cert_manager};
-use provider_openstack::{Awaited, all, progress};
+use provider_openstack::{Awaited, all, issuance, progress};
 use serde_json::{Value, json};
 
 use crate::agents::migration::{self, MIGRATION};
@@ -91,7 +91,7 @@ impl<'a> Share<'a> {
             };
             desired.conditions.note("ConsolesReady", &consoles);
         }
-        self.certificate(desired);
+        self.certificate(observed, desired);
         let files = libvirt::configuration(settings.issuer_ref.is_some());
         let providers = self.providers();
         let texts: Vec<&str> = files
@@ -271,8 +271,9 @@ impl<'a> Share<'a> {
     }
 
     /// Composes one certificate for all nodes of the share, by which they know each other. It has a subject, without which libvirt refuses the
-    /// certificate of a client (`virNetTLSSessionCheckCertificate` in `src/rpc/virnettlscontext.c`), and servers don't migrate.
-    fn certificate(&self, desired: &mut DesiredState) {
+    /// certificate of a client (`virNetTLSSessionCheckCertificate` in `src/rpc/virnettlscontext.c`), and servers don't migrate. It is renewed
+    /// with each node that joins; until then, nodes that have the former one work.
+    fn certificate(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
         let Some(issuer) = &self.subject.spec.agents.issuer_ref else {
             return;
         };
@@ -294,6 +295,9 @@ impl<'a> Share<'a> {
             },
         };
         desired.apply(&self.namespace, CERTIFICATE, &certificate);
+        let purpose = "the nodes' certificate";
+        let issued = issuance(&self.namespace, CERTIFICATE, purpose, observed);
+        desired.conditions.note("CertificateReady", &issued);
     }
 
     /// Nova's provider configuration: the traits of every node, which Placement has before the first server

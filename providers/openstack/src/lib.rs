@@ -91,7 +91,7 @@ pub use schedule::Cron;
 pub use secret::Values;
 pub use service::{Service, uses, uses_of_jobs};
 pub use succession::{Succession, secret_of};
-pub use tls::{authority, issued};
+pub use tls::{authority, issuance, issued};
 pub use users::exclusive;
 pub use uwsgi::Workers;
 pub use volume::{Claimed, claim, kept_volume, lasting_volume};

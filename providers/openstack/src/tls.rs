@@ -1,6 +1,6 @@
 //! The certificate of a service's API.
 
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
 use crate::awaited::Awaited;
 use crate::component::Component;
@@ -108,6 +108,27 @@ pub fn issued(
         }
         _ => awaited,
     })
+}
+
+/// Whether cert-manager has issued a certificate into the Secret of its name, and renewed it for what the Certificate says now. The
+/// message has what cert-manager says of it.
+pub fn issuance(
+    namespace: &str,
+    secret: &str,
+    purpose: &str,
+    observed: &ObservedState<'_>,
+) -> Progress {
+    if let Err(awaited) = issued(namespace, secret, purpose, observed) {
+        return awaited;
+    }
+    let certificate = Key::of::<Manifest<cert_manager::Certificate>>(namespace, secret);
+    match unissued(&certificate, observed) {
+        Some(why) => Progress::waiting(
+            Reason::WaitingFor("Certificate"),
+            format!("waits for cert-manager to renew {purpose} in Secret {secret}: {why}"),
+        ),
+        None => Progress::Ready,
+    }
 }
 
 /// Why cert-manager hasn't issued a certificate. `Issuing` is False after an issuer has refused; `Ready` then only repeats that the

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
 use provider_composer::{Composed, Key};
 use provider_composer_testing::Cluster;
 use provider_openstack::Release;
+use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack_fixtures::shown;
 use serde_json::{Value, json};
 
@@ -126,6 +127,49 @@ fn consoles_have_another_certificate_than_migrations() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn certificate_of_nodes_is_reported_with_the_refusal_of_its_issuer() {
+    const CERTIFICATE: &str = "CertificateReady";
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    let share = share_key("prod");
+    assert_eq!(find_condition(&cluster, &share, CERTIFICATE), None);
+    put_share(
+        &mut cluster,
+        "prod",
+        json!({ "issuerRef": { "name": "internal" } }),
+    );
+    settle(&mut cluster, "prod");
+    let waits = "waits for Secret hypervisor-tls with the nodes' certificate";
+    let says = |cluster: &Cluster| condition(cluster, "prod", CERTIFICATE);
+    assert_eq!(says(&cluster), ["False", "WaitingForSecret", waits]);
+
+    let certificate =
+        Key::of::<Manifest<cert_manager::Certificate>>("agents-prod", "hypervisor-tls");
+    let denied = "the certificate request has failed: denied by the approver";
+    let reported = |type_: &str| {
+        let condition = json!({ "type": type_, "status": "False", "message": denied });
+        json!({ "conditions": [condition] })
+    };
+    cluster.set_status(&certificate, reported("Issuing"));
+    settle(&mut cluster, "prod");
+    assert_eq!(says(&cluster)[2], format!("{waits}: {denied}"));
+
+    let secret = json!({ "data": { "tls.crt": "YQ==", "tls.key": "YQ==" } });
+    put::<Secret>(&mut cluster, "agents-prod", "hypervisor-tls", &secret);
+    settle(&mut cluster, "prod");
+    let renewal = format!(
+        "waits for cert-manager to renew the nodes' certificate in Secret hypervisor-tls: {denied}"
+    );
+    assert_eq!(says(&cluster), ["False", "WaitingForCertificate", &renewal]);
+    cluster.set_status(
+        &certificate,
+        json!({ "conditions": [{ "type": "Ready", "status": "True" }] }),
+    );
+    settle(&mut cluster, "prod");
+    assert_eq!(says(&cluster), ["True", "Ready", ""]);
 }
 
 /// What the environment of ovn-controller says of the node's part in OVN.
