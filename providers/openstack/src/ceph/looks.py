@@ -10,8 +10,8 @@ import os
 import rados
 
 MESSAGE = "/dev/termination-log"
-# Kubernetes keeps 4096 bytes of a termination message. Each pool needs these besides an error.
-LIMIT, EACH = 4000, 110
+# Kubernetes keeps 4096 bytes of a termination message. A pool needs these besides its error.
+LIMIT, EACH = 4000, 50
 SECONDS = "30"
 
 
