@@ -349,9 +349,7 @@ impl<'a> ServiceContext<'a> {
 }
 
 /// The first that isn't ready, otherwise any.
-fn first_unready<'p>(
-    progress: impl Iterator<Item = &'p Progress> + Clone,
-) -> Option<&'p Progress> {
+fn first_unready<'p>(progress: impl Iterator<Item = &'p Progress> + Clone) -> Option<&'p Progress> {
     let unready = progress.clone().find(|progress| !progress.is_ready());
     unready.or_else(|| progress.last())
 }
