@@ -6,12 +6,16 @@
 //! module's files that it was written by; a new version in which they differ isn't built until they are compared. All stay in the user's
 //! cache folder (`$XDG_CACHE_HOME` or `~/.cache`, then `c5c3-lab`), named by a hash of everything that went in.
 
+mod module;
+
 use std::path::PathBuf;
 
 use anyhow::Result;
 
 use crate::golang::{self, Recipe};
 use crate::python;
+
+pub use module::Module;
 
 /// A program that a lab runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +36,8 @@ pub enum Tool {
     CoreDns,
     /// Enforces the NetworkPolicies of a node's pods.
     KubeRouter,
+    /// Kubernetes' command line; see `tests/tools/kubectl/kubectl`.
+    Kubectl,
     /// Crossplane 1.20's core.
     CrossplaneV1,
     /// Crossplane 1.20's command line tool.
@@ -142,6 +148,13 @@ impl Tool {
                 folder: "kube-router",
                 module: "github.com/cloudnativelabs/kube-router/v2",
                 package: "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router",
+                variables: &[],
+            },
+            Tool::Kubectl => Recipe {
+                name: "kubectl",
+                folder: "kubectl",
+                module: "k8s.io/kubectl",
+                package: "./kubectl",
                 variables: &[],
             },
             Tool::CrossplaneV1 => Recipe {
@@ -299,84 +312,6 @@ const KUBERNETES_VERSION: &[&str] = &[
     "k8s.io/component-base/version.gitCommit=0000000000000000000000000000000000000000",
 ];
 
-/// A Go module whose files a lab reads: custom resource definitions and webhook configurations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Module {
-    /// Crossplane 1.20.
-    CrossplaneV1,
-    /// Crossplane 2.4.
-    CrossplaneV2,
-    /// provider-kubernetes.
-    ProviderKubernetes,
-    /// Rook, the operator of Ceph.
-    Rook,
-    /// External Secrets.
-    ExternalSecrets,
-    /// cert-manager.
-    CertManager,
-    /// The Gateway API.
-    Gateway,
-    /// The operator of Prometheus, whose ServiceMonitors others make.
-    Prometheus,
-    /// The operator of MariaDB.
-    MariadbOperator,
-    /// The operator of RabbitMQ's clusters.
-    RabbitmqOperator,
-    /// The operator of what is inside a RabbitMQ.
-    RabbitmqTopology,
-    /// K-ORC, the operator of what is inside an OpenStack.
-    KOrc,
-}
-
-impl Module {
-    /// Every module.
-    pub const ALL: [Module; 12] = [
-        Module::CrossplaneV1,
-        Module::CrossplaneV2,
-        Module::ProviderKubernetes,
-        Module::Rook,
-        Module::ExternalSecrets,
-        Module::CertManager,
-        Module::Gateway,
-        Module::Prometheus,
-        Module::MariadbOperator,
-        Module::RabbitmqOperator,
-        Module::RabbitmqTopology,
-        Module::KOrc,
-    ];
-
-    /// The folder of its sources, downloaded first if need be.
-    ///
-    /// # Errors
-    /// When `go` is missing or can't download it.
-    pub fn folder(self) -> Result<PathBuf> {
-        let (folder, module) = match self {
-            Module::CrossplaneV1 => ("crossplane-v1", "github.com/crossplane/crossplane"),
-            Module::CrossplaneV2 => ("crossplane-v2", "github.com/crossplane/crossplane/v2"),
-            Module::ProviderKubernetes => (
-                "provider-kubernetes",
-                "github.com/crossplane-contrib/provider-kubernetes",
-            ),
-            Module::Rook => ("schemas", "github.com/rook/rook"),
-            Module::ExternalSecrets => ("schemas", "github.com/external-secrets/external-secrets"),
-            Module::CertManager => ("cert-manager", "github.com/cert-manager/cert-manager"),
-            Module::Gateway => ("schemas", "sigs.k8s.io/gateway-api"),
-            Module::Prometheus => (
-                "schemas",
-                "github.com/prometheus-operator/prometheus-operator",
-            ),
-            Module::MariadbOperator => ("mariadb", "github.com/mariadb-operator/mariadb-operator"),
-            Module::RabbitmqOperator => ("rabbitmq", "github.com/rabbitmq/cluster-operator/v2"),
-            Module::RabbitmqTopology => (
-                "rabbitmq-topology",
-                "github.com/rabbitmq/messaging-topology-operator",
-            ),
-            Module::KOrc => ("k-orc", "github.com/k-orc/openstack-resource-controller/v2"),
-        };
-        golang::sources(folder, module)
-    }
-}
-
 /// The folder of Keystone's Python programs, installed first if it isn't in the cache yet.
 ///
 /// # Errors
@@ -391,4 +326,12 @@ pub fn keystone() -> Result<PathBuf> {
 /// When Python is missing or can't install them.
 pub fn tempest() -> Result<PathBuf> {
     python::environment("tempest")
+}
+
+/// The folder of the `openstack` client's program, installed first if it isn't in the cache yet.
+///
+/// # Errors
+/// When Python is missing or can't install it.
+pub fn openstack() -> Result<PathBuf> {
+    python::environment("openstackclient")
 }
