@@ -125,6 +125,41 @@ pub const NODE: &[Need] = &[
     Need::Tiny,
 ];
 
+/// The operators of others in the cluster of a control plane, and what they run.
+pub const EXTERNAL_OPERATORS: &[Need] = &[
+    Need::Tool(Tool::Helm),
+    Need::Tool(Tool::MariadbOperator),
+    Need::Tool(Tool::KOrc),
+    Need::MariaDb,
+    Need::Memcached,
+    Need::Tool(Tool::RabbitmqOperator),
+    Need::Tool(Tool::RabbitmqTopologyOperator),
+    Need::RabbitMq,
+];
+
+/// What servers need.
+pub const COMPUTE: &[Need] = &[
+    Need::Tool(Tool::CertManager),
+    Need::Service("keystone", "2025.2"),
+    Need::Service("glance", "2025.2"),
+    Need::Service("placement", "2025.2"),
+    Need::Service("neutron", "2025.2"),
+    Need::Service("nova", "2025.2"),
+    Need::Service("cinder", "2025.2"),
+    Need::Ceph,
+    Need::Ovn,
+    Need::Libvirt,
+    Need::Guest,
+];
+
+/// What a [`CloudSite`](crate::claims::CloudSite) needs beside these, a [`Lab`](crate::Lab) and a [`Node`](crate::Node).
+pub const CLOUD_SITE: &[Need] = &[
+    core(Release::V2_4),
+    Need::Tool(Tool::ExternalSecrets),
+    Need::Tool(Tool::KubeRouter),
+    Need::Tool(Tool::Traefik),
+];
+
 impl Scenario {
     /// Its name: the module and the function, for instance `claims::claims_on_1_20`.
     pub fn name(&self) -> &'static str {

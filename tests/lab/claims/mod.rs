@@ -1,6 +1,7 @@
 //! A site on which claims are made: definitions and Compositions installed, kubeconfigs handed out.
 
 mod certificates;
+mod cloud_site;
 mod credentials;
 mod operators;
 mod rook;
@@ -19,6 +20,10 @@ use crate::objects::{Kind, is, kind};
 use crate::provider::{NAMESPACED_OBJECT, OBJECT};
 use crate::{eventually, minutes};
 
+pub use cloud_site::{
+    CloudSite, DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, Settings, public_host,
+    public_hosts,
+};
 pub use running::{OPERATORS_OF_CONTROL_PLANES, RunningOperators};
 pub use tenant::tenant;
 
@@ -190,10 +195,18 @@ impl<'a> Site<'a> {
         eventually(what, most, async || {
             self.lab.machine.check("crossplane")?;
             self.lab.provider.check()?;
-            operators::work(self.lab, &self.runs).await?;
+            self.work().await?;
             attempt().await
         })
         .await
+    }
+
+    /// Does once what the operators that don't run here would do.
+    ///
+    /// # Errors
+    /// When a cluster refuses it.
+    pub async fn work(&self) -> Result<()> {
+        operators::work(self.lab, &self.runs).await
     }
 
     /// The resource that a user applied.

@@ -161,6 +161,26 @@ impl Image {
             .collect()
     }
 
+    /// What every cloud with servers runs, and these services of 2025.2.
+    ///
+    /// # Errors
+    /// When a service isn't known, or one of them can't be built.
+    pub fn of_servers(services: impl IntoIterator<Item = &'static str>) -> Result<Vec<Self>> {
+        let others = [
+            Self::mariadb,
+            Self::memcached,
+            Self::rabbitmq,
+            Self::ovn,
+            Self::libvirt,
+            Self::guest,
+        ];
+        let others = others.into_iter().map(|image| image());
+        let services = services.into_iter();
+        others
+            .chain(services.map(|service| Self::of_service(service, "2025.2")))
+            .collect()
+    }
+
     /// The project's own image of an OpenStack service, by the name that operators give it.
     ///
     /// # Errors

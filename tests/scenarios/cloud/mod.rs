@@ -21,77 +21,38 @@ mod volumes;
 
 use std::sync::Arc;
 
-use lab::claims::OPERATORS_OF_CONTROL_PLANES;
+use lab::claims::{DATABASE_USER, MESSAGING_USER, OPERATORS_OF_CONTROL_PLANES, SERVICE_USER};
 use lab::{
     Cloud, Identity, Image, Kind, Machine, Operator, Result, ensure, eventually, is, kind, minutes,
 };
 use serde_json::json;
 
 use lab::scenario;
-use lab::suite::{LAB, NEWEST_GARDENER, NODE, Need, Scenario, core};
+use lab::suite::{
+    CLOUD_SITE, COMPUTE, EXTERNAL_OPERATORS, LAB, NEWEST_GARDENER, NODE, Need, Scenario,
+};
 use lab::tools::Tool;
-
-/// What stands beside our operators.
-const OPERATORS: &[Need] = &[
-    Need::Tool(Tool::Helm),
-    Need::Tool(Tool::MariadbOperator),
-    Need::Tool(Tool::KOrc),
-    Need::MariaDb,
-    Need::Memcached,
-    Need::Tool(Tool::RabbitmqOperator),
-    Need::Tool(Tool::RabbitmqTopologyOperator),
-    Need::RabbitMq,
-];
-
-/// What servers need.
-const COMPUTE: &[Need] = &[
-    Need::Tool(Tool::CertManager),
-    Need::Service("keystone", "2025.2"),
-    Need::Service("glance", "2025.2"),
-    Need::Service("placement", "2025.2"),
-    Need::Service("neutron", "2025.2"),
-    Need::Service("nova", "2025.2"),
-    Need::Service("cinder", "2025.2"),
-    Need::Ceph,
-    Need::Ovn,
-    Need::Libvirt,
-    Need::Guest,
-];
-
-/// The services whose images servers need.
-const SERVICES: [&str; 6] = [
-    "keystone",
-    "glance",
-    "placement",
-    "neutron",
-    "nova",
-    "cinder",
-];
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Long, 900 s, a_control_plane_becomes_a_cloud, [NODE, OPERATORS, &[
+    scenario!(Long, 900 s, a_control_plane_becomes_a_cloud, [NODE, EXTERNAL_OPERATORS, &[
         Need::Tool(Tool::CertManager),
         Need::Tool(Tool::KubeRouter),
         Need::Service("keystone", "2025.2"),
         Need::Service("glance", "2025.2"),
         Need::Service("placement", "2025.2"),
     ]]),
-    scenario!(Cloud alone, 960 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
-    scenario!(Long alone, 900 s, servers::servers_are_used_in_every_way, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
-    scenario!(Long alone, 10800 s, servers::tempest_tests_servers_and_volumes, [NODE, OPERATORS, COMPUTE, &[
+    scenario!(Cloud alone, 960 s, servers::servers_boot_on_two_hypervisors, [NODE, EXTERNAL_OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
+    scenario!(Long alone, 900 s, servers::servers_are_used_in_every_way, [NODE, EXTERNAL_OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
+    scenario!(Long alone, 10800 s, servers::tempest_tests_servers_and_volumes, [NODE, EXTERNAL_OPERATORS, COMPUTE, &[
         Need::Service("tempest", "2025.2"),
         Need::Tool(Tool::KubeRouter),
     ]]),
-    scenario!(Cloud alone, 1800 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, NEWEST_GARDENER, OPERATORS, COMPUTE, &[
-        core(lab::Release::V2_4),
+    scenario!(Cloud alone, 1800 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, NEWEST_GARDENER, EXTERNAL_OPERATORS, COMPUTE, CLOUD_SITE, &[
         Need::Service("tempest", "2025.2"),
         Need::Python("keystone"),
-        Need::Tool(Tool::ExternalSecrets),
-        Need::Tool(Tool::KubeRouter),
-        Need::Tool(Tool::Traefik),
     ]]),
-    scenario!(Cloud alone, 720 s, shared::two_clouds_never_have_the_same_host, [NODE, OPERATORS, &[
+    scenario!(Cloud alone, 720 s, shared::two_clouds_never_have_the_same_host, [NODE, EXTERNAL_OPERATORS, &[
         Need::Tool(Tool::CertManager),
         Need::Service("keystone", "2025.2"),
         Need::Service("glance", "2025.2"),
@@ -102,16 +63,16 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Libvirt,
         Need::Guest,
     ]]),
-    scenario!(Long, 480 s, backup::a_lost_database_is_restored, [NODE, OPERATORS, &[
+    scenario!(Long, 480 s, backup::a_lost_database_is_restored, [NODE, EXTERNAL_OPERATORS, &[
         Need::MariadbOperatorImage,
         Need::Service("keystone", "2025.2"),
     ]]),
-    scenario!(Long, 1800 s, growth::a_database_grows_to_three_members_and_survives_a_power_loss, [NODE, OPERATORS, &[
+    scenario!(Long, 1800 s, growth::a_database_grows_to_three_members_and_survives_a_power_loss, [NODE, EXTERNAL_OPERATORS, &[
         Need::MariadbOperatorImage,
         Need::Service("keystone", "2025.2"),
     ]]),
-    scenario!(Long, 900 s, growth::queues_get_members_on_new_nodes, [NODE, OPERATORS]),
-    scenario!(Long, 2700 s, upgrade::releases_that_fail_are_rolled_back, [NODE, OPERATORS, &[
+    scenario!(Long, 900 s, growth::queues_get_members_on_new_nodes, [NODE, EXTERNAL_OPERATORS]),
+    scenario!(Long, 2700 s, upgrade::releases_that_fail_are_rolled_back, [NODE, EXTERNAL_OPERATORS, &[
         Need::Service("keystone", "2025.2"),
         Need::Service("glance", "2025.2"),
         Need::Service("placement", "2025.2"),
@@ -122,11 +83,6 @@ pub const SCENARIOS: &[Scenario] = &[
 ];
 
 const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
-
-/// The users that MariaDB and RabbitMQ run as, and the one that every service does.
-const DATABASE_USER: u32 = 999;
-const MESSAGING_USER: u32 = 999;
-const SERVICE_USER: u32 = 42424;
 
 fn a_control_plane_becomes_a_cloud() -> Result<()> {
     // Built before anything waits for them.
@@ -196,23 +152,6 @@ async fn operators(machine: &Arc<Machine>, cloud: &mut Cloud) -> Result<()> {
         cloud.install(machine, operator).await?;
     }
     cloud.install(machine, "hypervisor-pool").await
-}
-
-/// The images of what every cloud runs, and of these services: built before anything waits for them.
-fn images(services: impl IntoIterator<Item = &'static str>) -> Result<Vec<Image>> {
-    let others = [
-        Image::mariadb,
-        Image::memcached,
-        Image::rabbitmq,
-        Image::ovn,
-        Image::libvirt,
-        Image::guest,
-    ];
-    let others = others.into_iter().map(|image| image());
-    let services = services.into_iter();
-    others
-        .chain(services.map(|service| Image::of_service(service, "2025.2")))
-        .collect()
 }
 
 /// Lets cert-manager sign with a certificate in a namespace.

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
+use lab::claims::SERVICES;
 use lab::{Cloud, Fabric, Image, Kind, Result, eventually, is, kind, minutes};
 
 use super::tenant::{Disks, Place, Tenant};
 use super::{
-    CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, changes, handover,
-    images, issuer, network, operators, path, verify, volumes,
+    CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, changes, handover, issuer, network,
+    operators, path, verify, volumes,
 };
 
 const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
@@ -43,7 +44,7 @@ pub fn tempest_tests_servers_and_volumes() -> Result<()> {
 
 /// Has a tenant use a control plane with two hypervisors.
 fn on_two_hypervisors(usage: Use) -> Result<()> {
-    let mut images = images(SERVICES)?;
+    let mut images = Image::of_servers(SERVICES)?;
     images.push(Image::ceph()?);
     if matches!(usage, Use::Tests) {
         images.push(Image::of_service("tempest", "2025.2")?);

@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use lab::{
-    Cloud, Context, Fabric, Hypervisor, Kind, Machine, Result, Sight, ensure, eventually, kind,
-    minutes, never_until, seconds,
+    Cloud, Context, Fabric, Hypervisor, Image, Kind, Machine, Result, Sight, ensure, eventually,
+    kind, minutes, never_until, seconds,
 };
 
+use super::operators;
 use super::side::Side;
-use super::{images, operators};
 use crate::pools::leases::{Lease, Leases};
 
 const NODE: Kind = kind("v1", "Node");
@@ -37,7 +37,7 @@ struct Site<'a> {
 }
 
 pub fn two_clouds_never_have_the_same_host() -> Result<()> {
-    let images = images(SERVED)?;
+    let images = Image::of_servers(SERVED)?;
     lab::on_a_bare_machine(async move |machine| {
         let mut cloud = Cloud::bare(&machine, &images).await?;
         let fabric = Fabric::lay(&machine).await?;

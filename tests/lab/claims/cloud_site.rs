@@ -1,0 +1,285 @@
+//! A site on which claims become clouds in pods: one node, two hypervisors, storage clusters with a Ceph behind each, and all operators.
+
+use std::net::Ipv4Addr;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::{Generation, OPERATORS_OF_CONTROL_PLANES, Runs, Site};
+use crate::ceph::Ceph;
+use crate::cloud::Cloud;
+use crate::cluster::Cluster;
+use crate::lab::Lab;
+use crate::node::{Fabric, Hypervisor};
+use crate::objects::{Kind, kind};
+use crate::operator::Operator;
+use crate::pki::Authority;
+use crate::secret_store::SecretStore;
+
+const COMPOSITION: Kind = kind("apiextensions.crossplane.io/v1", "Composition");
+
+/// The services whose images servers need.
+pub const SERVICES: [&str; 6] = [
+    "keystone",
+    "glance",
+    "placement",
+    "neutron",
+    "nova",
+    "cinder",
+];
+
+/// Where clients outside find the site, and the domain of the names that they find there.
+const PUBLIC: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 10);
+const DOMAIN: &str = "cloud.example.com";
+
+/// The user that MariaDB runs as.
+pub const DATABASE_USER: u32 = 999;
+/// The user that RabbitMQ runs as.
+pub const MESSAGING_USER: u32 = 999;
+/// The user that every service runs as.
+pub const SERVICE_USER: u32 = 42424;
+
+/// The volumes of one control plane: their sizes and users. Images are in Ceph.
+const VOLUMES: [(&str, &str, u32); 4] = [
+    ("databases", "1Gi", DATABASE_USER),
+    ("messages", "2Gi", MESSAGING_USER),
+    ("northbound", "10Gi", SERVICE_USER),
+    ("southbound", "10Gi", SERVICE_USER),
+];
+
+/// A site, and what it is built on. Its parts end in this order.
+pub struct CloudSite<'a> {
+    /// What External Secrets of all clusters share.
+    pub secrets: SecretStore,
+    /// The nodes of the pool `hv-pool-a`.
+    pub hypervisors: [Hypervisor; 2],
+    /// The networks of the hypervisors, and outside of the cloud.
+    pub fabric: Fabric,
+    /// The claims' part.
+    pub site: Site<'a>,
+    /// The node of the control planes' cluster.
+    pub cloud: Cloud,
+}
+
+/// What differs from site to site.
+pub struct Settings {
+    /// How many control planes have volumes.
+    pub control_planes: usize,
+    /// Whether there is the storage pool `st-pool-b` beside `st-pool-a`.
+    pub second_storage: bool,
+    /// What Tempest tests of claims that ask for it. Without, its operator isn't installed.
+    pub tests: Option<&'static str>,
+    /// The part of a hypervisor pool that a small claim gets.
+    pub share: Value,
+    /// The floating IPs of claims: lists of `start` and `end` by `namespace/name`.
+    pub floating_ips: Value,
+}
+
+impl<'a> CloudSite<'a> {
+    /// Builds it on a lab whose control plane cluster has this node.
+    ///
+    /// # Errors
+    /// When a part of it can't be built, installed or started, or isn't ready in time.
+    pub async fn build(lab: &'a Lab, cloud: Cloud, settings: &Settings) -> Result<Self> {
+        cloud.node.enforce_policies()?;
+        let site = Site::build(lab, Generation::Namespaced).await?;
+        let fabric = Fabric::lay(&lab.machine).await?;
+        fabric.lead_to(PUBLIC)?;
+        cloud.node.serve(&lab.hypervisor).await?;
+        let (first, second) = tokio::try_join!(
+            cloud.node.add_hypervisor(&lab.hypervisor, &fabric, 1),
+            cloud.node.add_hypervisor(&lab.hypervisor, &fabric, 2)
+        )?;
+        let mut built = Self {
+            secrets: SecretStore::start(&lab.machine).await?,
+            hypervisors: [first, second],
+            fabric,
+            site,
+            cloud,
+        };
+        built.site.runs = Runs::Pods(built.storages(settings.second_storage).await?);
+        built.install_operators(settings.tests.is_some()).await?;
+        for number in 1..=settings.control_planes {
+            for (name, size, user) in VOLUMES {
+                let name = format!("{name}-{number}");
+                built.cloud.volume(&name, size, user).await?;
+            }
+        }
+        configure(&lab.management, settings).await?;
+        Ok(built)
+    }
+
+    /// Creates the pools.
+    ///
+    /// # Errors
+    /// When the management cluster refuses one.
+    pub async fn create_pools(&self) -> Result<()> {
+        self.site.claim("pools/control-plane").await?;
+        let storages = ["st-pool-a", "st-pool-b"];
+        for (pool, _) in storages.into_iter().zip(self.site.storages()?) {
+            self.site.claim(&format!("pools/{pool}")).await?;
+        }
+        let hypervisors = include_str!("hypervisors.yaml");
+        self.site.lab.management.apply(hypervisors).await.map(drop)
+    }
+
+    /// Storage clusters, each with an API server and a Ceph of its own. The hypervisors' API server is also the second one's: it spares
+    /// the memory and the start of one more.
+    async fn storages(&self, with_second: bool) -> Result<Vec<(Cluster, Ceph)>> {
+        let (lab, cloud) = (self.site.lab, &self.cloud);
+        if !with_second {
+            return Ok(vec![(
+                lab.storage.clone(),
+                Ceph::start(cloud, "ceph").await?,
+            )]);
+        }
+        let second = &lab.hypervisor;
+        second.install_rook().await?;
+        let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: rook-ceph}}";
+        second.apply(namespace).await?;
+        lab.provider.give_kubeconfig("st-pool-b", second).await?;
+        let (ceph, other) =
+            tokio::try_join!(Ceph::start(cloud, "ceph"), Ceph::start(cloud, "other-ceph"))?;
+        Ok(vec![(lab.storage.clone(), ceph), (second.clone(), other)])
+    }
+
+    /// Installs what a site installs in each of its clusters.
+    async fn install_operators(&mut self, with_tempest: bool) -> Result<()> {
+        let lab = self.site.lab;
+        let (machine, cluster) = (&lab.machine, &lab.control_plane);
+        cluster.install_control_plane_kinds().await?;
+        lab.management.install_external_secrets().await?;
+        Operator::mariadb(machine, cluster).await?;
+        Operator::rabbitmq(machine, cluster).await?;
+        Operator::rabbitmq_topology(machine, cluster).await?;
+        Operator::k_orc(machine, cluster).await?;
+        Operator::cert_manager(machine, cluster).await?;
+        Operator::traefik(machine, cluster, PUBLIC).await?;
+        Operator::installed(machine, &lab.hypervisor, "hypervisor-pool", &["replicas=0"]).await?;
+        for (cluster, store) in [
+            (&lab.management, "tenants"),
+            (&lab.control_plane, "openbao"),
+            (&lab.hypervisor, "openbao"),
+            (&lab.storage, "openbao"),
+        ] {
+            Operator::external_secrets(machine, cluster).await?;
+            self.secrets.connect(cluster, store).await?;
+        }
+        let tempest = with_tempest.then_some("tempest");
+        for operator in OPERATORS_OF_CONTROL_PLANES.into_iter().chain(tempest) {
+            self.cloud.install(machine, operator).await?;
+        }
+        issue_public_certificates(cluster).await
+    }
+}
+
+/// The public host name of a service of a claim.
+pub fn public_host(service: &str, claim: &str) -> String {
+    format!("{service}-{claim}.{DOMAIN}")
+}
+
+/// Where whoever is outside finds the APIs of claims and the consoles of their servers, like `/etc/hosts`.
+pub fn public_hosts(claims: &[&str]) -> String {
+    let mut hosts = String::from("127.0.0.1 localhost\n");
+    for claim in claims {
+        let services = SERVICES.into_iter().chain(["novnc"]);
+        let names: Vec<String> = services
+            .map(|service| public_host(service, claim))
+            .collect();
+        hosts.push_str(&format!("{PUBLIC} {}\n", names.join(" ")));
+    }
+    hosts
+}
+
+/// Lets cert-manager sign public certificates, with a Secret where it looks for those of ClusterIssuers.
+async fn issue_public_certificates(cluster: &Cluster) -> Result<()> {
+    let authority = Authority::new()?;
+    let identity = authority.identity();
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "public", "namespace": "kube-system"},
+        "type": "kubernetes.io/tls",
+        "stringData": {"tls.crt": identity.certificate, "tls.key": identity.key},
+    });
+    cluster.apply(&secret.to_string()).await?;
+    let issuer = json!({
+        "apiVersion": "cert-manager.io/v1",
+        "kind": "ClusterIssuer",
+        "metadata": {"name": "public"},
+        "spec": {"ca": {"secretName": "public"}},
+    });
+    cluster.apply(&issuer.to_string()).await.map(drop)
+}
+
+/// Gives the Composition what a site gives it, with a size for a node with two processors.
+async fn configure(management: &Cluster, settings: &Settings) -> Result<()> {
+    let composition = management.get(COMPOSITION, "openstack-development").await?;
+    let mut pipeline = composition.data["spec"]["pipeline"].clone();
+    let input = &mut pipeline[0]["input"];
+    input["tenantAccess"] =
+        json!({"secretStore": {"name": "tenants", "kind": "ClusterSecretStore"}});
+    if let Some(tests) = settings.tests {
+        input["tempest"] = json!({"includeRegex": tests});
+    }
+    input["issuer"] = json!("public");
+    input["exposure"] = json!({"domain": DOMAIN, "hostNames": "Flat", "ingress": {
+        "className": "nginx",
+        "annotations": {"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS"},
+    }});
+    input["bootstrap"] = json!({
+        "flavors": [
+            {"name": "small", "vcpus": 1, "ramMB": 128, "diskGB": 1},
+            {"name": "medium", "vcpus": 1, "ramMB": 192, "diskGB": 1},
+        ],
+        "externalNetworks": {"outside": {
+            "physicalNetwork": "physnet1",
+            "cidr": Fabric::OUTSIDE,
+            "gateway": Fabric::GATEWAY,
+            "allocationPools": settings.floating_ips,
+        }},
+    });
+    let small = &mut input["sizes"]["small"];
+    let memory = |limit: &str| json!({"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": limit}});
+    let infrastructure = &mut small["infrastructure"];
+    infrastructure["mariadb"] =
+        json!({"replicas": 1, "storageSize": "1Gi", "resources": memory("1Gi")});
+    infrastructure["rabbitmq"] =
+        json!({"replicas": 1, "storageSize": "2Gi", "resources": memory("512Mi")});
+    infrastructure["memcached"]["memory"] = json!("64Mi");
+    let one = json!({"replicas": 1, "resources": {"requests": {"cpu": "20m"}}});
+    small["services"] = json!({
+        "keystone": one,
+        "glance": one,
+        "placement": one,
+        "nova": {"api": one, "scheduler": one, "conductor": one},
+        "neutron": {"api": one},
+        "cinder": {"api": one, "scheduler": one, "volume": one},
+    });
+    small["share"] = settings.share.clone();
+    let patch: Value = json!({"spec": {"pipeline": pipeline}});
+    management
+        .edit(COMPOSITION, "openstack-development", patch)
+        .await
+        .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn public_names_of_each_claim_lead_to_the_site() {
+        let hosts = public_hosts(&["first", "second"]);
+        let lines: Vec<&str> = hosts.lines().collect();
+        assert_eq!(lines.len(), 3, "{hosts}");
+        assert!(
+            lines[1].starts_with("203.0.113.10 keystone-first.cloud.example.com "),
+            "{hosts}"
+        );
+        assert!(
+            lines[2].ends_with(" novnc-second.cloud.example.com"),
+            "{hosts}"
+        );
+    }
+}
