@@ -38,6 +38,7 @@
 //!   such a cluster with all that OpenStack's services need besides themselves, and our operators. A [`Ceph`] runs there, too.
 //! - A [`claims::Site`] is a [`Lab`] with our definitions and Compositions, on which claims are made;
 //!   [`claims::RunningOperators`] are our operators there, and [`Pods`] what a kubelet would report.
+//! - A [`claims::CloudSite`] is such a site whose claims become clouds in pods, and [`playground`] keeps one for people.
 //! - A [`Site`] is a cluster in which everything but our operator is simulated, for scenarios of very many control planes, or of
 //!   one again and again; a [`Gate`] counts what our operator writes, and shuts in the middle of it.
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
@@ -83,6 +84,7 @@ mod operator;
 mod others;
 mod patience;
 mod pki;
+pub mod playground;
 mod pods;
 mod probe;
 mod provider;

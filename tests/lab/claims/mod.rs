@@ -9,7 +9,10 @@ mod running;
 mod secrets;
 mod tenant;
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, bail, ensure};
+use k8s_openapi::ByteString;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
@@ -212,6 +215,19 @@ impl<'a> Site<'a> {
     /// The resource that a user applied.
     pub async fn get(&self, kind: Kind, name: &str) -> Result<DynamicObject> {
         self.lab.management.get(kind, name).await
+    }
+
+    /// What a tenant finds in the Secret of its claim, `namespace/name`, once it has the authority of the public certificates.
+    pub async fn credentials(&self, secret: &str) -> Result<BTreeMap<String, ByteString>> {
+        self.until("the tenant's Secret has an authority", async || {
+            let found = self.get(secrets::SECRET, secret).await?;
+            let values = found.data["data"].clone();
+            let values: BTreeMap<String, ByteString> = serde_json::from_value(values)?;
+            let keys = values.keys();
+            ensure!(values.contains_key("cacert"), "it has {keys:?}");
+            Ok(values)
+        })
+        .await
     }
 
     /// Waits until a user's resource is in a phase, and answers with it.

@@ -18,7 +18,7 @@ const JOIN: &str = include_str!("join.sh");
 const LEAD: &str = include_str!("lead.sh");
 
 /// Starts a program, its second argument, where names are in the file that is its first; nobody else sees that.
-const NAMED: &str = r#"mount --bind "$0" /etc/hosts && exec "$@""#;
+pub(crate) const NAMED: &str = r#"mount --bind "$0" /etc/hosts && exec "$@""#;
 
 /// The process whose namespace the networks are in.
 const PROCESS: &str = "fabric";
@@ -85,11 +85,29 @@ impl Fabric {
         output(command, "leading to an address").map(drop)
     }
 
+    /// Lets this machine reach floating IPs, by way of whoever is outside. It [leads](Self::lead_to) to an address already.
+    ///
+    /// # Errors
+    /// When this kernel doesn't let us.
+    pub(crate) fn reach_floating_ips(&self) -> Result<()> {
+        self.run(&["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"])?;
+        let mut route = Command::new("ip");
+        route.args(["route", "add", Self::OUTSIDE, "via"]);
+        route.arg(Self::CLIENT.to_string());
+        output(route, "a route to floating IPs").map(drop)
+    }
+
     /// How a program is started outside of the cloud, where names are in a file like `/etc/hosts`.
     pub fn outside(&self, hosts: &Path, program: Program) -> Program {
         Program::new("nsenter")
             .args(["--target", &self.process, "--net", "--"])
-            .args(["unshare", "--mount", "--", "sh", "-euc", NAMED])
+            .then(Self::with_hosts(hosts, program))
+    }
+
+    /// How a program is started on this machine, where names are in a file like `/etc/hosts`.
+    pub(crate) fn with_hosts(hosts: &Path, program: Program) -> Program {
+        Program::new("unshare")
+            .args(["--mount", "--", "sh", "-euc", NAMED])
             .arg(hosts)
             .then(program)
     }

@@ -35,6 +35,7 @@ pub(crate) use configuration::ADDRESS;
 use configuration::{Host, NAME, NAMES};
 pub use container::Container;
 pub use fabric::Fabric;
+pub(crate) use fabric::NAMED;
 pub use hypervisor::Hypervisor;
 use registry::Registry;
 

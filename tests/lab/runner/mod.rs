@@ -14,7 +14,7 @@ use clap::Parser;
 
 use crate::eventually::Forbidden;
 use crate::suite::{Scenario, Suite};
-use preparation::prepare;
+pub(crate) use preparation::prepare;
 use process::{FORBIDDEN, Results};
 
 /// Runs scenarios.
@@ -60,7 +60,7 @@ pub fn main(scenarios: &'static [&'static [Scenario]], target: &Path) -> ExitCod
             list(&chosen, &results);
             Ok(())
         } else if options.prepare {
-            prepare(&chosen)
+            prepare(chosen.iter().flat_map(|scenario| scenario.needs.concat()))
         } else {
             let deadline = options.within.map(Duration::from_secs);
             let deadline = deadline.map(|within| Instant::now() + within);

@@ -1,4 +1,4 @@
-//! Building what scenarios need.
+//! Building what scenarios and labs need.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -10,20 +10,23 @@ use super::queue::lock;
 use crate::cache::{cache, remove_unused};
 use crate::image::remove_unused_images;
 use crate::say::say;
-use crate::suite::{Need, Scenario, download_modules};
+use crate::suite::{Need, download_modules};
 
 /// How many modules' tools are built at once. Large packages, and linking, leave all processors but one to the other.
 const BUILDS: usize = 2;
 
-/// Builds what scenarios need, several things at once, and removes what wasn't used for long.
-pub(super) fn prepare(chosen: &[&Scenario]) -> Result<()> {
-    let mut needs: Vec<Need> = Vec::new();
-    for need in chosen.iter().flat_map(|scenario| scenario.needs.concat()) {
-        if !needs.contains(&need) {
-            needs.push(need);
+/// Builds what is needed, several things at once, and removes what wasn't used for long.
+///
+/// # Errors
+/// When something can't be built or downloaded.
+pub(crate) fn prepare(needs: impl IntoIterator<Item = Need>) -> Result<()> {
+    let mut distinct: Vec<Need> = Vec::new();
+    for need in needs {
+        if !distinct.contains(&need) {
+            distinct.push(need);
         }
     }
-    let (modules, others) = by_module(needs);
+    let (modules, others) = by_module(distinct);
     let download = || {
         download_modules()?;
         others.into_iter().try_for_each(Need::prepare)

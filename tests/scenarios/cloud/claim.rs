@@ -74,7 +74,7 @@ async fn from_a_claim(lab: &Lab, cloud: Cloud) -> Result<()> {
         status["connection"]["secretName"] == "first-clouds",
         "the tenant has no clouds.yaml: {status}"
     );
-    let secret = handed_over(site).await?;
+    let secret = site.credentials("tenant-z/first-clouds").await?;
     let password = password(&secret)?;
     let laptop = Laptop::new(
         &lab.machine,
@@ -177,19 +177,6 @@ async fn runs(cluster: &Cluster) -> Result<()> {
         "the control plane is deleted before what it manages"
     );
     Ok(())
-}
-
-/// What the tenant finds in its own namespace, with the authority of the public certificates.
-async fn handed_over(site: &Site<'_>) -> Result<BTreeMap<String, ByteString>> {
-    site.until("the tenant's Secret has an authority", async || {
-        let found = site.get(SECRET, "tenant-z/first-clouds").await?;
-        let values = found.data["data"].clone();
-        let values: BTreeMap<String, ByteString> = serde_json::from_value(values)?;
-        let keys = values.keys();
-        ensure!(values.contains_key("cacert"), "it has {keys:?}");
-        Ok(values)
-    })
-    .await
 }
 
 /// The password in a clouds.yaml.
