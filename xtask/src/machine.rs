@@ -15,10 +15,11 @@ const LAB: [Packaged; 3] = [
     ("python3", "python3-venv"),
     ("setpriv", "util-linux"),
 ];
-const PODS: [Packaged; 8] = [
+const PODS: [Packaged; 9] = [
     ("/usr/lib/cni/bridge", "containernetworking-plugins"),
     ("buildah", "buildah"),
     ("containerd", "containerd"),
+    ("curl", "curl"),
     ("ipset", "ipset"),
     ("iptables", "iptables"),
     ("mmdebstrap", "mmdebstrap"),
@@ -72,6 +73,31 @@ pub fn prepare_lab(lab: Lab) -> Result<()> {
     }
 }
 
+/// What a lab needs of this machine, and which Debian packages are installed for it.
+///
+/// # Errors
+/// When the cache folder isn't known or can't be created.
+pub fn requirements(lab: Lab) -> Result<String> {
+    let cache = c5c3_program::cache()?;
+    let programs: &[&[Packaged]] = match lab {
+        Lab::Clusters => &[&LAB],
+        Lab::Pods => &[&LAB, &PODS],
+    };
+    let missing: BTreeSet<&str> = programs.iter().copied().flat_map(missing).collect();
+    let installed = match missing.is_empty() {
+        true => "It installs no Debian packages: all are there.".to_owned(),
+        false => format!(
+            "With apt-get, it installs {}.",
+            Vec::from_iter(missing).join(", ")
+        ),
+    };
+    Ok(format!(
+        "{installed}\nIt needs {} GiB on the disk of {}, where tools and images stay that it builds.",
+        lab.space(&cache),
+        cache.display()
+    ))
+}
+
 /// Sees to it that instructions can be counted: installs valgrind as root, with apt-get.
 ///
 /// # Errors
@@ -101,22 +127,23 @@ fn has_space(lab: Lab) -> Result<()> {
     Ok(())
 }
 
+/// The packages whose programs aren't there.
+fn missing(programs: &[Packaged]) -> BTreeSet<&'static str> {
+    let missing = programs.iter().filter(|(program, _)| !found(program));
+    missing.map(|(_, package)| *package).collect()
+}
+
 fn install(whom: &str, programs: &[Packaged]) -> Result<()> {
-    let missing: BTreeSet<_> = programs
-        .iter()
-        .filter(|(program, _)| !found(program))
-        .map(|(_, package)| *package)
-        .collect();
-    if missing.is_empty() {
+    let packages: Vec<_> = missing(programs).into_iter().collect();
+    if packages.is_empty() {
         return Ok(());
     }
-    let packages: Vec<_> = missing.into_iter().collect();
     let install = format!(
         "apt-get {RETRIES} update && apt-get {RETRIES} install --yes --no-install-recommends {}",
         packages.join(" ")
     );
     println!("\n==> {whom} lacks {}: {install}", packages.join(", "));
-    if !found("apt-get") || !root() {
+    if !found("apt-get") || !is_root() {
         bail!(
             "{whom} lacks {}; as root, run: {install}",
             packages.join(", ")
@@ -140,7 +167,8 @@ fn found(program: &str) -> bool {
         .is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }
 
-fn root() -> bool {
+/// Whether this user is root.
+pub fn is_root() -> bool {
     let user = Command::new("id").arg("-u").stdin(Stdio::null()).output();
     user.is_ok_and(|user| user.stdout.trim_ascii() == b"0")
 }

@@ -5,6 +5,7 @@ mod bench;
 #[cfg(test)]
 mod containerfiles;
 mod generate;
+mod lab;
 mod machine;
 mod package;
 mod pins;
@@ -31,6 +32,8 @@ enum Chore {
     Bench(bench::Options),
     /// Writes the files that are generated from Rust types
     Generate(generate::Options),
+    /// Starts a lab to try the project in, enters it, and stops it
+    Lab(lab::Options),
     /// Builds the Crossplane packages
     Package(package::Options),
     /// Runs every check and every test
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Chore::Advisories(options) => advisories::run(root, &options),
         Chore::Bench(options) => bench::run(root, &options),
         Chore::Generate(options) => generate::run(root, &options),
+        Chore::Lab(options) => lab::run(root, &options),
         Chore::Package(options) => package::run(root, &options),
         Chore::Test(options) => test::run(root, &options),
     };
