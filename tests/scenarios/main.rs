@@ -9,6 +9,7 @@ mod control_plane_faults;
 mod control_plane_speed;
 mod dashboard;
 mod every_part;
+mod first_cloud;
 mod gitops;
 mod harness;
 mod keystone;
@@ -42,6 +43,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     control_plane_faults::SCENARIOS,
     control_plane_speed::SCENARIOS,
     dashboard::SCENARIOS,
+    first_cloud::SCENARIOS,
     gitops::SCENARIOS,
     harness::SCENARIOS,
     keystone::SCENARIOS,
