@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, Error, Result, bail, ensure};
 use c5c3_program::{Build, PROGRAM};
@@ -69,9 +70,17 @@ fn up(root: &Path, program: &Path, yes: bool) -> Result<()> {
     }
     println!("{}", announcement(&machine::requirements(Lab::Pods)?));
     agree(yes, io::stdin().is_terminal(), answer)?;
+    println!("==> programs of this machine");
+    let started = Instant::now();
     machine::prepare_lab(Lab::Pods)?;
+    println!(
+        "    programs of this machine: {} s",
+        started.elapsed().as_secs()
+    );
     println!("==> the project, as its tests are built");
+    let started = Instant::now();
     let c5c3 = Build::Debug.program(root)?;
+    println!("    the project: {} s", started.elapsed().as_secs());
     become_lab(lab(program)?.arg("up").env(PROGRAM, c5c3))
 }
 
