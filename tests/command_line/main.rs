@@ -53,6 +53,26 @@ fn refused(run: Assert, says: &[&str]) {
     }
 }
 
+/// Commands of this program in docs/first-cloud.md.
+#[test]
+fn commands_of_the_first_cloud_have_their_flags() {
+    let page = include_str!("../../docs/first-cloud.md");
+    let commands = page
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("c5c3 "));
+    let mut count = 0;
+    for command in commands {
+        let mut words = command.split(' ');
+        let task = words.next().unwrap_or_default();
+        let help = stdout(&c5c3(&[task, "--help"]).success());
+        for flag in words.filter(|word| word.starts_with("--")) {
+            assert!(help.contains(flag), "{command}");
+        }
+        count += 1;
+    }
+    assert!(count > 3, "only {count} commands");
+}
+
 const CLAIM: &str = "examples/claims/customer-a-prod.yaml";
 const CONTROL_PLANE: &str = "examples/control-planes/production.yaml";
 
