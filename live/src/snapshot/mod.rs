@@ -75,24 +75,28 @@ pub async fn status(cluster: &Cluster, selection: &Selection, form: Form) -> Res
 /// The kinds that are looked at, as far as the cluster serves them.
 ///
 /// # Errors
-/// It serves no ControlPlanes.
+/// It serves neither ControlPlanes nor claims.
 pub(crate) async fn served(cluster: &Cluster) -> Result<BTreeSet<Sought>, Error> {
     let mut served = BTreeSet::new();
-    let mut installed = false;
     for sought in sought() {
         if cluster
             .served(&sought.api_version, &sought.kind)
             .await?
             .is_some()
         {
-            installed |= sought.kind == "ControlPlane";
             served.insert(sought);
         }
     }
-    match installed {
+    match served.iter().any(is_ours) {
         true => Ok(served),
         false => Err(Error::NotInstalled),
     }
+}
+
+/// Whether a cluster with this kind is a control plane cluster, or a management cluster, which has claims alone.
+fn is_ours(sought: &Sought) -> bool {
+    let mut claims = ClaimKind::ALL.into_iter();
+    sought.kind == "ControlPlane" || claims.any(|claim| claim.name() == sought.kind)
 }
 
 /// Claims, the resources of our operators, and what they make, but no Secrets: who looks at how things are needs no right to

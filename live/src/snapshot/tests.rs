@@ -141,6 +141,20 @@ fn a_name_picks_with_or_without_the_namespace() {
 }
 
 #[test]
+fn management_cluster_is_known_by_its_claims() {
+    let ours = sought().into_iter().filter(is_ours);
+    let kinds: BTreeSet<String> = ours.map(|sought| sought.kind).collect();
+    let expected = [
+        "ControlPlane",
+        "ControlPlaneCluster",
+        "HypervisorCluster",
+        "OpenStackCluster",
+        "StorageCluster",
+    ];
+    assert_eq!(kinds, BTreeSet::from(expected.map(str::to_owned)));
+}
+
+#[test]
 fn a_namespace_picks_what_is_in_it() {
     let inside = |namespace: &str| Selection {
         name: None,
