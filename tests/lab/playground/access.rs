@@ -28,6 +28,16 @@ pub(super) const PROGRAMS: &str = "bin";
 /// The process whose network namespace is the lab's.
 const INSIDE: &str = "etcd";
 
+/// Variables of proxies, which have no way into the lab's network.
+const PROXIES: [&str; 6] = [
+    "ALL_PROXY",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "all_proxy",
+    "http_proxy",
+    "https_proxy",
+];
+
 /// Runs a command, or a shell, in the lab's network, in the place of this process.
 pub(super) fn enter(folder: &Path, command: &[OsString]) -> Result<()> {
     let state = State::read(folder)?.filter(|state| state.server.runs());
@@ -47,6 +57,9 @@ pub(super) fn enter(folder: &Path, command: &[OsString]) -> Result<()> {
         .args(["unshare", "--mount", "--", "sh", "-euc", NAMED])
         .arg(folder.join(HOSTS))
         .envs(variables(folder));
+    for proxy in PROXIES {
+        entering.env_remove(proxy);
+    }
     match command {
         // The user's own settings may set PATH anew.
         [] => entering.args(["bash", "--norc"]).env("PS1", "lab:\\w\\$ "),
