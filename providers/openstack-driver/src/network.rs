@@ -27,6 +27,13 @@ struct FoundNetwork {
     segment: Option<u32>,
 }
 
+/// Whom a network is shared with.
+#[derive(Deserialize)]
+struct Sharing {
+    action: String,
+    target_tenant: String,
+}
+
 #[derive(Deserialize)]
 struct FoundSubnet {
     id: String,
@@ -54,8 +61,14 @@ pub(crate) async fn answer(neutron: Server<'_>, question: &Question) -> Result<A
     Ok(match question {
         Question::External { name } => {
             let filter = format!("router:external=true&name={}", encoded(name));
+            let mut external = Vec::new();
+            for network in networks(neutron, &filter).await? {
+                if network.physical_network.is_some() || is_for_all(neutron, &network.id).await? {
+                    external.push(network);
+                }
+            }
             Answer {
-                networks: networks(neutron, &filter).await?,
+                networks: external,
                 routers: Vec::new(),
             }
         }
@@ -84,6 +97,16 @@ async fn networks(neutron: Server<'_>, filter: &str) -> Result<Vec<Network>, Err
         });
     }
     Ok(networks)
+}
+
+/// Whether an external network is one for every project. A member of a project may make a network of its own external, under any name, by
+/// sharing it as such with some projects (neutron/db/external_net_db.py, `_process_ext_policy_create`). Only an administrator shares one
+/// with every project (neutron/conf/policies/rbac.py), and Neutron does for each network that an administrator creates as external.
+async fn is_for_all(neutron: Server<'_>, network: &str) -> Result<bool, Error> {
+    let path = format!("/v2.0/rbac-policies?object_id={}", encoded(network));
+    let found: Vec<Sharing> = list(neutron, &path, "rbac_policies").await?;
+    let mut found = found.iter();
+    Ok(found.any(|one| one.action == "access_as_external" && one.target_tenant == "*"))
 }
 
 async fn subnets(neutron: Server<'_>, network: &str) -> Result<Vec<Subnet>, Error> {

@@ -40,6 +40,28 @@ fn answer(request: &str) -> (u16, Value) {
                 "provider:physical_network": "physnet1", "provider:segmentation_id": 100,
             }] }),
         ),
+        "GET /v2.0/networks?router:external=true&name=squatted" => (
+            200,
+            json!({ "networks": [
+                { "id": "n3", "name": "squatted", "provider:network_type": "geneve",
+                    "provider:physical_network": null, "provider:segmentation_id": 3 },
+                { "id": "n4", "name": "squatted", "provider:network_type": "geneve",
+                    "provider:physical_network": null, "provider:segmentation_id": 4 },
+            ] }),
+        ),
+        "GET /v2.0/rbac-policies?object_id=n3" => (
+            200,
+            json!({ "rbac_policies": [
+                { "object_id": "n3", "action": "access_as_external", "target_tenant": "p2" },
+                { "object_id": "n3", "action": "access_as_shared", "target_tenant": "*" },
+            ] }),
+        ),
+        "GET /v2.0/rbac-policies?object_id=n4" => (
+            200,
+            json!({ "rbac_policies": [
+                { "object_id": "n4", "action": "access_as_external", "target_tenant": "*" },
+            ] }),
+        ),
         "GET /v2.0/networks?project_id=p1&name=default" => (
             200,
             json!({ "networks": [{
@@ -58,7 +80,9 @@ fn answer(request: &str) -> (u16, Value) {
                 ] },
             ] }),
         ),
-        "GET /v2.0/subnets?network_id=n2" => (200, json!({ "subnets": [] })),
+        "GET /v2.0/subnets?network_id=n2"
+        | "GET /v2.0/subnets?network_id=n3"
+        | "GET /v2.0/subnets?network_id=n4" => (200, json!({ "subnets": [] })),
         "GET /v2.0/routers?project_id=p1&name=default" => {
             (200, json!({ "routers": [{ "id": "r1" }] }))
         }
@@ -141,6 +165,20 @@ async fn external_networks_are_read_with_their_vlan_and_addresses() -> Test {
                     { "id": "s6", "cidr": "2001:db8::/64", "pools": [] },
                 ],
             }],
+            "routers": [],
+        })
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn external_network_of_a_projects_member_is_left_out() -> Test {
+    let (access, _) = server().await?;
+    let name = "squatted".to_owned();
+    assert_eq!(
+        observe(&access, Question::External { name }).await?,
+        json!({
+            "networks": [{ "id": "n4", "physical_network": null, "vlan": null, "subnets": [] }],
             "routers": [],
         })
     );
