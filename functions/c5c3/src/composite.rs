@@ -55,6 +55,8 @@ pub struct Metadata {
     pub namespace: Option<String>,
     /// Issued by the API server.
     pub uid: String,
+    /// Another one after each write, by the API server.
+    pub resource_version: String,
     /// When it was created, RFC 3339 in UTC, which sorts as text.
     pub creation_timestamp: String,
     /// Since when it is being deleted.

@@ -121,6 +121,11 @@ pub fn fitted(name: &str, longest: usize) -> String {
     }
 }
 
+/// The place of something among others. Each round has another order.
+pub fn draw(round: &str, name: &str) -> Vec<u8> {
+    Sha256::digest(format!("{round}/{name}")).to_vec()
+}
+
 /// A number that follows from a name, FNV-1a.
 pub fn hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

@@ -6,6 +6,7 @@ use c5c3_api::{Consumer, SharingMode};
 use function_protocol::{Fatal, Request, Response};
 
 use super::Cluster;
+use crate::names::draw;
 use crate::pools::{Pool, PoolRequest, allows, hosts, is_restored, requests};
 
 /// How many claims of one namespace a call looks up, and how many in all. A claim may have 1.4 MB, and a call 64 MiB.
@@ -69,7 +70,8 @@ impl Cluster<'_> {
     }
 
     /// The consumers of last time that request nothing, and whose claims were restored from a backup. Those whose claims this call
-    /// doesn't look up are kept.
+    /// doesn't look up are kept. Which are looked up changes with each write of the pool: in any fixed order, claims that request nothing
+    /// for good would keep those behind them from being looked up, and who owns them could delete further claims that stay consumers.
     fn restored<K: Pool>(
         &self,
         last: &[Consumer],
@@ -82,10 +84,13 @@ impl Cluster<'_> {
         let mut lookups: BTreeMap<&str, usize> = BTreeMap::new();
         let mut left = LOOKUPS;
         let mut kept = Vec::new();
-        for consumer in last {
-            if consumer.uid.is_none() || asking.contains(&path(consumer)) {
-                continue;
-            }
+        let silent = last
+            .iter()
+            .filter(|consumer| !asking.contains(&path(consumer)));
+        let silent = silent.filter_map(|consumer| Some((consumer.uid.as_deref()?, consumer)));
+        let mut silent: Vec<(&str, &Consumer)> = silent.collect();
+        silent.sort_by_cached_key(|(uid, _)| draw(&self.metadata.resource_version, uid));
+        for (_, consumer) in silent {
             let of_namespace = lookups.entry(&consumer.namespace).or_default();
             let is_looked_up = left > 0 && *of_namespace < LOOKUPS_PER_NAMESPACE;
             if is_looked_up {
