@@ -7,8 +7,14 @@ use serde_json::{Value, json};
 
 const TENANT: &str = "tenant-customer-a";
 const PLACE: &str = "tenant-customer-a/policed";
+/// The annotation that pauses Crossplane.
+const PAUSED: &str = "crossplane.io/paused";
+/// The finalizer without which the composite resource of a claim outlives it.
+const CROSSPLANE: &str = "finalizer.apiextensions.crossplane.io";
+const OTHER: &str = "example.com/other";
 
-/// Fine when a tenant can neither set, change nor remove any of the fields, and keeps all its other rights.
+/// Fine when a tenant can neither set, change nor remove any of the fields nor Crossplane's finalizers, nor pause Crossplane, and keeps all
+/// its other rights.
 pub async fn is_enforced(management: &Cluster, generation: Generation) -> Result<()> {
     management.apply_files("package/policies").await?;
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TENANT}});
@@ -37,6 +43,21 @@ pub async fn is_enforced(management: &Cluster, generation: Generation) -> Result
             refused(field, tenant.edit(OPENSTACK, PLACE, change).await)?;
         }
     }
+
+    let pause = json!({"metadata": {"annotations": {PAUSED: "true"}}});
+    refused(PAUSED, tenant.edit(OPENSTACK, PLACE, pause).await)?;
+    let finalizers = |all: &[&str]| json!({"metadata": {"finalizers": all}});
+    management
+        .edit(OPENSTACK, PLACE, finalizers(&[CROSSPLANE, OTHER]))
+        .await?;
+    for left in [&[][..], &[OTHER]] {
+        let change = tenant.edit(OPENSTACK, PLACE, finalizers(left)).await;
+        refused("metadata.finalizers", change)?;
+    }
+    tenant
+        .edit(OPENSTACK, PLACE, finalizers(&[CROSSPLANE]))
+        .await?;
+    management.edit(OPENSTACK, PLACE, finalizers(&[])).await?;
     tenant.delete(OPENSTACK, PLACE).await
 }
 
@@ -54,11 +75,14 @@ fn fields(generation: Generation) -> Vec<(&'static str, Value)> {
     let labels = json!({"matchLabels": {"c5c3.io/environment": "staging"}});
     let reference =
         json!({"apiVersion": "c5c3.io/v1alpha1", "kind": "XOpenStackCluster", "name": "a"});
-    let composed = match generation {
-        Generation::V1 => ("resourceRef", reference),
-        Generation::V2 => ("resourceRefs", json!([reference])),
+    let of_generation = match generation {
+        Generation::V1 => vec![
+            ("resourceRef", reference),
+            ("compositeDeletePolicy", json!("Background")),
+        ],
+        Generation::V2 => vec![("resourceRefs", json!([reference]))],
     };
-    vec![
+    let of_both = vec![
         ("compositionRef", json!({"name": "openstack-development"})),
         ("compositionSelector", labels.clone()),
         (
@@ -67,14 +91,15 @@ fn fields(generation: Generation) -> Vec<(&'static str, Value)> {
         ),
         ("compositionRevisionSelector", labels),
         ("compositionUpdatePolicy", json!("Manual")),
-        composed,
-    ]
+    ];
+    of_both.into_iter().chain(of_generation).collect()
 }
 
 /// Another value than that of the fields above.
 fn other(field: &str) -> Value {
     match field {
         "compositionUpdatePolicy" => json!("Automatic"),
+        "compositeDeletePolicy" => json!("Foreground"),
         "resourceRefs" => json!([]),
         "compositionSelector" | "compositionRevisionSelector" => {
             json!({"matchLabels": {"c5c3.io/environment": "production"}})
