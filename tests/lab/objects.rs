@@ -234,6 +234,16 @@ impl Cluster {
         })
     }
 
+    /// Asks whether an object could be deleted without what it owns, and deletes nothing.
+    ///
+    /// # Errors
+    /// When that would be refused.
+    pub async fn would_orphan(&self, kind: Kind, name: &str) -> Result<()> {
+        let (api, name) = self.place(kind, name).await?;
+        let how = DeleteParams::orphan().dry_run();
+        answered(async || Ok(api.delete(name, &how).await.map(drop)?)).await
+    }
+
     async fn place<'a>(&self, kind: Kind, name: &'a str) -> Result<(Api<DynamicObject>, &'a str)> {
         let (namespace, name) = match name.split_once('/') {
             Some((namespace, name)) => (Some(namespace), name),

@@ -50,7 +50,7 @@ pub async fn is_enforced(management: &Cluster, generation: Generation) -> Result
     management
         .edit(OPENSTACK, PLACE, finalizers(&[CROSSPLANE, OTHER]))
         .await?;
-    for left in [&[][..], &[OTHER]] {
+    for left in [&[][..], &[OTHER], &[CROSSPLANE, OTHER, "orphan"]] {
         let change = tenant.edit(OPENSTACK, PLACE, finalizers(left)).await;
         refused("metadata.finalizers", change)?;
     }
@@ -58,6 +58,20 @@ pub async fn is_enforced(management: &Cluster, generation: Generation) -> Result
         .edit(OPENSTACK, PLACE, finalizers(&[CROSSPLANE]))
         .await?;
     management.edit(OPENSTACK, PLACE, finalizers(&[])).await?;
+    eventually(
+        "the policy of deletions is in effect",
+        minutes(1),
+        async || {
+            let orphaned = tenant.would_orphan(OPENSTACK, PLACE).await;
+            let refusal = "delete it without --cascade=orphan";
+            ensure!(
+                orphaned.is_err_and(|error| error.to_string().contains(refusal)),
+                "a tenant may delete a claim without what was composed for it"
+            );
+            Ok(())
+        },
+    )
+    .await?;
     tenant.delete(OPENSTACK, PLACE).await
 }
 
