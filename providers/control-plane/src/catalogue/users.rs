@@ -42,7 +42,8 @@ fn compose_one(
     site: &Result<Site, Progress>,
     user: &'static ServiceUser,
 ) -> Result<Progress, Failure> {
-    let turn = imports.progress.is_ready();
+    let is_exposed = is_exposed(korc, imports, user);
+    let turn = imports.progress.is_ready() && !is_exposed;
     let first = user.password();
     let password = password(korc, user.name, &first)?;
     if turn {
@@ -71,9 +72,27 @@ fn compose_one(
         None => made.progress.clone(),
     };
     let mut progress = vec![made.progress, clouds, granted.clone()];
+    if is_exposed {
+        let message = format!(
+            "user {} isn't created, because K-ORC would take over a user of this name in any domain, and the tenant creates users in its own: \
+             add domains to korc.bootstrapResources",
+            user.name
+        );
+        progress.push(Progress::failed(Reason::Unsupported, message));
+    }
     progress.push(application_credential(korc, user, granted.is_ready())?);
     progress.push(credential(korc.recipe, korc.observed, user));
     Ok(first_unready(progress))
+}
+
+/// Whether K-ORC would look for a new user by its name alone, and take over one of the tenant's first user, who manages the users of a domain
+/// (<https://github.com/k-orc/openstack-resource-controller/blob/v2.6.0/internal/controllers/user/actuator.go>,
+/// `ListOSResourcesForAdoption`).
+fn is_exposed(korc: &Korc<'_>, imports: &Imports, user: &ServiceUser) -> bool {
+    let key = Key::of::<Made<User>>(korc.recipe.namespace(), user.name);
+    imports.domain.is_none()
+        && korc.recipe.spec().access.is_some()
+        && matches!(korc.observed.object(&key), Lookup::Missing)
 }
 
 /// The password of a user.

@@ -193,3 +193,24 @@ fn tenant_keeps_its_connection_while_keystone_does_not_answer() {
             .is_some()
     );
 }
+
+/// Without a domain, K-ORC would take over a user of a service's name that the tenant has in its own.
+#[test]
+fn service_users_are_not_created_beside_a_tenant_without_their_domain() {
+    let user = |stage: &Stage, name| {
+        let key = korc("User", "users", name);
+        stage.cluster.get(&key).is_some()
+    };
+    let without = json!({ "bootstrapResources": [] });
+    let refused = stage(&json!({ "access": "Domain", "korc": without }));
+    let (status, reason, message) = refused.ready();
+    assert_eq!([&*status, &*reason], ["False", "Unsupported"]);
+    let advice = "add domains to korc.bootstrapResources";
+    assert!(message.contains(advice), "{message}");
+    assert!(!user(&refused, "glance") && !user(&refused, "nova"));
+
+    let mut earlier = stage(&json!({ "korc": without }));
+    set_access(&mut earlier, "Domain");
+    assert_eq!(earlier.ready().0, "True");
+    assert!(user(&earlier, "glance") && user(&earlier, "tenant"));
+}
