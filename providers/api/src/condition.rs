@@ -3,6 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// How many characters a condition's message has at most, as in Kubernetes' own kinds
+/// (<https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Condition>).
+pub const LONGEST_MESSAGE: usize = 32_768;
+
 /// One observation of an object's state. A written status may carry type and status alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -20,7 +24,7 @@ pub struct Condition {
     pub reason: String,
     /// A sentence for why.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    #[schemars(length(max = 32768))]
+    #[schemars(length(max = LONGEST_MESSAGE))]
     pub message: String,
     /// Generation of the spec that was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

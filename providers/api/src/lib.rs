@@ -40,7 +40,7 @@ pub mod tempest;
 pub mod unsupported;
 
 pub use cidr::{Cidr, CidrError, Ranges};
-pub use condition::Condition;
+pub use condition::{Condition, LONGEST_MESSAGE};
 pub use control_plane_cluster::{ControlPlaneClusterSpec, ControlPlaneClusterStatus};
 pub use custom_resource::{CustomResource, Scope, custom_resource, custom_resources};
 pub use definition::{Definition, Generation, definition, definitions};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use c5c3_api::{Condition, Reason};
+use c5c3_api::{Condition, LONGEST_MESSAGE, Reason};
 use jiff::Timestamp;
 
 /// The progress of something that a condition reports.
@@ -255,12 +255,43 @@ impl Conditions {
             let since = before.and_then(|other| other.last_transition_time.clone());
             condition.last_transition_time = Some(since.unwrap_or_else(|| second(now)));
             condition.observed_generation = generation;
+            shorten(&mut condition.message);
         }
         conditions
+    }
+}
+
+/// Cuts a message that the API server would refuse with the whole status. Others, such as containers on nodes, may have written parts of it.
+fn shorten(message: &mut String) {
+    if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE - 1)
+        && message.chars().count() > LONGEST_MESSAGE
+    {
+        message.truncate(end);
+        message.push('…');
     }
 }
 
 /// A moment as Kubernetes writes it, to the second, for instance `2026-02-01T00:00:00Z`.
 pub fn second(moment: Timestamp) -> String {
     moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_of_others_never_makes_a_status_invalid() {
+        let of = |count| "é".repeat(count);
+        for (said, kept) in [
+            (of(LONGEST_MESSAGE), of(LONGEST_MESSAGE)),
+            (of(2 * LONGEST_MESSAGE), of(LONGEST_MESSAGE - 1) + "…"),
+        ] {
+            let mut conditions = Conditions::default();
+            let progress = Progress::failed(Reason::RequirementMissing, said);
+            conditions.set("HostsReady", &progress);
+            let written = conditions.written(&[], None, Timestamp::UNIX_EPOCH);
+            assert!(written.iter().all(|condition| condition.message == kept));
+        }
+    }
 }

@@ -9,6 +9,9 @@ struct Field(&'static str, &'static [Field]);
 /// Annotations with this in their name are this project's.
 const PROJECT: &str = "c5c3.io/";
 
+/// The longest message of a container that ended, in bytes (kubernetes, pkg/kubelet/container/runtime.go, `MaxContainerTerminationMessageLength`).
+const SAID: usize = 4096;
+
 const METADATA: &[Field] = &[
     Field("name", &[]),
     Field("namespace", &[]),
@@ -83,9 +86,26 @@ pub(super) fn trim(kind: ResourceKind, object: &mut Value) {
         return;
     };
     keep(object, fields);
+    for list in ["initContainerStatuses", "containerStatuses"] {
+        let containers = object.pointer_mut(&format!("/status/{list}"));
+        let containers = containers.and_then(Value::as_array_mut);
+        containers.into_iter().flatten().for_each(shorten);
+    }
     let annotations = object.pointer_mut("/metadata/annotations");
     if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
         annotations.retain(|name, _| name.contains(PROJECT));
+    }
+}
+
+/// Cuts what a container said when it ended to what a kubelet keeps of it. Whoever has a node's kubelet may write more.
+fn shorten(container: &mut Value) {
+    for state in ["state", "lastState"] {
+        let said = container.pointer_mut(&format!("/{state}/terminated/message"));
+        if let Some(Value::String(said)) = said
+            && said.len() > SAID
+        {
+            said.truncate(said.floor_char_boundary(SAID));
+        }
     }
 }
 
@@ -234,5 +254,19 @@ mod tests {
             })
         );
         assert!(seen.size() < 1000, "{} bytes", seen.size());
+    }
+
+    #[test]
+    fn messages_of_containers_are_no_longer_than_those_of_a_kubelet() {
+        let said = |length| json!({ "terminated": { "message": "é".repeat(length) } });
+        let statuses = |length| json!([{ "state": said(length), "lastState": said(length) }]);
+        let pod = |length| {
+            json!({ "status": {
+                "initContainerStatuses": statuses(length), "containerStatuses": statuses(length),
+            } })
+        };
+        let mut seen = pod(SAID);
+        trim(Pod::KIND, &mut seen);
+        assert_eq!(seen, pod(SAID / 2));
     }
 }
