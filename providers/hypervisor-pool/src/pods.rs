@@ -7,7 +7,7 @@ use provider_composer::{Live, Lookup, ObservedState, Progress, Resource, Resourc
 use provider_openstack::Awaited;
 use serde::Deserialize;
 
-use crate::nodes::{self, Condition};
+use crate::nodes::{self, Condition, Node};
 use crate::pod::{COMPONENT, CONFIGURATION};
 
 /// A pod, as far as it is read.
@@ -63,7 +63,9 @@ impl Resource for Pod {
 pub struct Pods(BTreeMap<String, Vec<Live<Pod>>>);
 
 impl Pods {
-    /// Lists the pods in a namespace that are on a node.
+    /// Lists the pods in a namespace that are on a node, but those that a node has created itself: whoever has a node's kubelet creates some
+    /// in any namespace, with any labels (kubernetes, plugin/pkg/admission/noderestriction/admission.go, `admitPodCreate`), and so among
+    /// the agents of another share.
     ///
     /// # Errors
     /// They can't be read.
@@ -74,7 +76,8 @@ impl Pods {
             Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
         };
         let mut on_node: BTreeMap<String, Vec<Live<Pod>>> = BTreeMap::new();
-        for pod in pods {
+        let pods = pods.into_iter();
+        for pod in pods.filter(|pod| pod.metadata.controller_of(Node::KIND).is_none()) {
             if let Some(node) = pod.body.spec.node_name.clone() {
                 on_node.entry(node).or_default().push(pod);
             }

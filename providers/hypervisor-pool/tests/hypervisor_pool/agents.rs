@@ -241,16 +241,27 @@ fn share_names_nodes_that_lack_something() {
     let mut cluster = cluster();
     settle(&mut cluster, "prod");
     let pod = json!({ "spec": { "nodeName": "node-b", "containers": [] } });
-    put::<Pod>(&mut cluster, "agents-prod", "openvswitch-x", &pod);
-    let check = json!({
-        "name": "requirements", "image": "", "imageID": "", "ready": false, "restartCount": 3,
-        "state": { "waiting": { "reason": "CrashLoopBackOff" } },
-        "lastState": { "terminated": {
-            "exitCode": 1, "message": "/dev/net/tun is missing: load the kernel module tun\n",
-        } },
+    // The kubelet of a node of another share creates this one.
+    let planted = json!({
+        "metadata": { "ownerReferences": [
+            { "apiVersion": "v1", "kind": "Node", "name": "node-a", "uid": "1", "controller": true },
+        ] },
+        "spec": { "nodeName": "node-a", "containers": [] },
     });
-    let key = Key::of::<Pod>("agents-prod", "openvswitch-x");
-    cluster.set_status(&key, json!({ "initContainerStatuses": [check] }));
+    let missing = "/dev/net/tun is missing: load the kernel module tun\n";
+    for (name, pod, message) in [
+        ("openvswitch-x", pod, missing),
+        ("planted", planted, "run this as root"),
+    ] {
+        put::<Pod>(&mut cluster, "agents-prod", name, &pod);
+        let check = json!({
+            "name": "requirements", "image": "", "imageID": "", "ready": false, "restartCount": 3,
+            "state": { "waiting": { "reason": "CrashLoopBackOff" } },
+            "lastState": { "terminated": { "exitCode": 1, "message": message } },
+        });
+        let key = Key::of::<Pod>("agents-prod", name);
+        cluster.set_status(&key, json!({ "initContainerStatuses": [check] }));
+    }
     settle(&mut cluster, "prod");
     assert_eq!(
         condition(&cluster, "prod", "HostsReady"),
