@@ -24,6 +24,10 @@ use crate::{lost, named, recorded, surplus, vlans};
 
 const GIGABYTE: f64 = 1e9;
 
+/// The highest number that every reader of JSON has exactly. A node's capacity is what its kubelet says, and a status with a higher one is
+/// refused, which says how the whole pool is divided.
+const MOST: f64 = (1_u64 << 53) as f64;
+
 /// Composes HypervisorPools: it alone labels nodes, so that no two shares ever lease the same node.
 pub struct HypervisorPool;
 
@@ -106,7 +110,7 @@ impl Composer for HypervisorPool {
         let free: Vec<&Live<Node>> = free.map(|(node, _)| node).collect();
         let sum = |resource: &str, unit: f64| -> u64 {
             let amounts = free.iter().map(|node| node.body.capacity(resource));
-            (amounts.sum::<f64>() / unit) as u64
+            (amounts.sum::<f64>() / unit).min(MOST) as u64
         };
         Ok(HypervisorPoolStatus {
             node_count: Some(count(nodes.len())),

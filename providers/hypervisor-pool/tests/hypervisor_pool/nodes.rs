@@ -37,6 +37,25 @@ fn rack_of_a_node_is_the_label_of_the_platform_team_or_else_that_of_metal_operat
     assert_eq!(racks(&cluster), ["1-2", "left"]);
 }
 
+/// A kubelet that lies about its node must not make the status of the pool one that the API server refuses.
+#[test]
+fn capacity_that_no_node_has_is_a_number_of_json() {
+    let mut cluster = cluster();
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["maxHosts"] = json!(1);
+    });
+    for node in ["node-a", "node-b"] {
+        let mut status = cluster.get(&node_key(node)).unwrap()["status"].clone();
+        let most = i64::MAX.to_string();
+        status["capacity"] = json!({ "cpu": most, "memory": most });
+        cluster.set_status(&node_key(node), status);
+    }
+    cluster.settle(&HypervisorPool, &pool_key());
+    let status = &cluster.get(&pool_key()).unwrap()["status"];
+    assert_eq!(status["nodes"]["free"], json!(1));
+    assert_eq!(status["freeVcpus"], json!(1_u64 << 53));
+}
+
 #[test]
 fn two_pools_change_nothing_until_one_of_them_is_deleted() {
     let mut cluster = cluster();
