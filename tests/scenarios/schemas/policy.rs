@@ -50,7 +50,8 @@ pub async fn is_enforced(management: &Cluster, generation: Generation) -> Result
     management
         .edit(OPENSTACK, PLACE, finalizers(&[CROSSPLANE, OTHER]))
         .await?;
-    for left in [&[][..], &[OTHER], &[CROSSPLANE, OTHER, "orphan"]] {
+    let changed: [&[&str]; 3] = [&[], &[OTHER], &[CROSSPLANE, OTHER, "orphan"]];
+    for left in changed {
         let change = tenant.edit(OPENSTACK, PLACE, finalizers(left)).await;
         refused("metadata.finalizers", change)?;
     }
