@@ -9,7 +9,8 @@ struct Field(&'static str, &'static [Field]);
 /// Annotations with this in their name are this project's.
 const PROJECT: &str = "c5c3.io/";
 
-/// The longest message of a container that ended, in bytes (kubernetes, pkg/kubelet/container/runtime.go, `MaxContainerTerminationMessageLength`).
+/// The longest message of a container that ended, in bytes (kubernetes, pkg/kubelet/container/runtime.go,
+/// `MaxContainerTerminationMessageLength`).
 const SAID: usize = 4096;
 
 const METADATA: &[Field] = &[
