@@ -65,6 +65,30 @@ pub trait Source {
         labels: &BTreeMap<String, String>,
     ) -> Lookup<Vec<Arc<Value>>>;
 
+    /// Which objects of a kind there are in one namespace with all these labels, by name.
+    fn keys(
+        &self,
+        kind: ResourceKind,
+        namespace: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Lookup<Vec<Key>> {
+        match self.objects(kind, namespace, labels) {
+            Lookup::Found(objects) => {
+                let names = objects.iter().map(|object| {
+                    let name = object.pointer("/metadata/name")?.as_str()?;
+                    Some(Key::new(kind, namespace, name))
+                });
+                let keys: Option<Vec<Key>> = names.collect();
+                keys.map_or_else(
+                    || Lookup::Unknown(format!("a {kind} has no name")),
+                    Lookup::Found,
+                )
+            }
+            Lookup::Missing => Lookup::Missing,
+            Lookup::Unknown(why) => Lookup::Unknown(why),
+        }
+    }
+
     /// The response of an external system.
     fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>>;
 }
@@ -186,20 +210,17 @@ impl<'a> ObservedState<'a> {
         self.record(T::KIND, lookup)
     }
 
-    /// Which objects of a kind there are in one namespace with all these labels, by name.
+    /// Which objects of a kind there are in one namespace with all these labels, by name. None of them is read.
     pub fn keys(
         &self,
         kind: ResourceKind,
         namespace: &str,
         labels: &[(&str, &str)],
     ) -> Lookup<Vec<Key>> {
-        self.objects(kind, namespace, labels).map(|objects| {
-            let name = |object: &Arc<Value>| {
-                let name = object.pointer("/metadata/name")?.as_str()?;
-                Some(Key::new(kind, namespace, name))
-            };
-            objects.iter().filter_map(name).collect()
-        })
+        let labels = owned(labels);
+        let lookup = self.source.keys(kind, namespace, &labels);
+        self.listed(kind, namespace, labels);
+        self.record(kind, lookup)
     }
 
     fn objects(
@@ -208,17 +229,18 @@ impl<'a> ObservedState<'a> {
         namespace: &str,
         labels: &[(&str, &str)],
     ) -> Lookup<Vec<Arc<Value>>> {
-        let labels: BTreeMap<String, String> = labels
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect();
+        let labels = owned(labels);
         let lookup = self.source.objects(kind, namespace, &labels);
+        self.listed(kind, namespace, labels);
+        self.record(kind, lookup)
+    }
+
+    fn listed(&self, kind: ResourceKind, namespace: &str, labels: BTreeMap<String, String>) {
         self.dependencies.borrow_mut().insert(Dependency::Objects {
             kind,
             namespace: namespace.to_owned(),
             labels,
         });
-        self.record(kind, lookup)
     }
 
     fn record<T>(&self, kind: ResourceKind, lookup: Lookup<T>) -> Lookup<T> {
@@ -233,19 +255,35 @@ impl<'a> ObservedState<'a> {
         self.unknown.borrow().clone()
     }
 
-    /// Returns a condition of an object; none while it isn't set for the object's present generation.
+    /// Returns a condition of an object; none while it isn't set for the object's present generation. One that can't be
+    /// understood is unknown.
     pub fn condition(&self, key: &Key, type_: &str) -> Lookup<Option<Condition>> {
-        self.object(key).map(|object| {
-            let conditions = object.pointer("/status/conditions")?.as_array()?;
-            let condition = conditions.iter().find(|other| other["type"] == type_)?;
-            let condition = Condition::deserialize(condition).ok()?;
-            let generation = object
-                .pointer("/metadata/generation")
-                .and_then(Value::as_i64);
-            let stale = condition.observed_generation.is_some()
-                && condition.observed_generation < generation;
-            (!stale).then_some(condition)
-        })
+        let object = match self.object(key) {
+            Lookup::Found(object) => object,
+            Lookup::Missing => return Lookup::Missing,
+            Lookup::Unknown(why) => return Lookup::Unknown(why),
+        };
+        let conditions = object
+            .pointer("/status/conditions")
+            .and_then(Value::as_array);
+        let mut conditions = conditions.into_iter().flatten();
+        let Some(condition) = conditions.find(|other| other["type"] == type_) else {
+            return Lookup::Found(None);
+        };
+        let lookup = match Condition::deserialize(condition) {
+            Ok(condition) => {
+                let generation = object
+                    .pointer("/metadata/generation")
+                    .and_then(Value::as_i64);
+                let stale = condition.observed_generation.is_some()
+                    && condition.observed_generation < generation;
+                Lookup::Found((!stale).then_some(condition))
+            }
+            Err(error) => Lookup::Unknown(format!(
+                "the condition {type_} of {key} can't be understood: {error}"
+            )),
+        };
+        self.record(key.kind, lookup)
     }
 
     /// Returns the response of an external system.
@@ -261,6 +299,13 @@ impl<'a> ObservedState<'a> {
     pub fn into_dependencies(self) -> BTreeSet<Dependency> {
         self.dependencies.into_inner()
     }
+}
+
+fn owned(labels: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let labels = labels.iter();
+    labels
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect()
 }
 
 /// Reads an object that messages name like this.
@@ -292,9 +337,75 @@ fn not_a_secret(secret: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::Node;
     use serde_json::json;
 
     use super::*;
+
+    /// Objects of a kind, of which every lookup finds the first, and every list all.
+    struct Listed(Vec<Value>);
+
+    impl Source for Listed {
+        fn object(&self, _: &Key) -> Lookup<Arc<Value>> {
+            let first = self.0.first().cloned();
+            first.map_or(Lookup::Missing, |object| Lookup::Found(Arc::new(object)))
+        }
+
+        fn objects(
+            &self,
+            _: ResourceKind,
+            _: &str,
+            _: &BTreeMap<String, String>,
+        ) -> Lookup<Vec<Arc<Value>>> {
+            Lookup::Found(self.0.iter().cloned().map(Arc::new).collect())
+        }
+
+        fn external(&self, _: &ExternalRequest) -> Lookup<Arc<Value>> {
+            Lookup::Missing
+        }
+    }
+
+    fn nodes() -> BTreeSet<ResourceKind> {
+        BTreeSet::from([Node::KIND])
+    }
+
+    #[test]
+    fn list_with_an_object_without_a_name_is_unknown() {
+        let named = json!({ "metadata": { "name": "one" } });
+        let both = Listed(vec![named.clone(), json!({ "metadata": {} })]);
+        let observed = ObservedState::new(&both, Timestamp::UNIX_EPOCH);
+        assert_eq!(
+            observed.keys(Node::KIND, "", &[]),
+            Lookup::Unknown("a Node has no name".to_owned())
+        );
+        assert_eq!(observed.unknown_kinds(), nodes());
+        let one = Listed(vec![named]);
+        let observed = ObservedState::new(&one, Timestamp::UNIX_EPOCH);
+        let key = Key::of::<Node>("", "one");
+        assert_eq!(observed.keys(Node::KIND, "", &[]), Lookup::Found(vec![key]));
+    }
+
+    #[test]
+    fn condition_that_is_not_valid_is_unknown_and_not_unset() {
+        let condition = |conditions: Value| {
+            let node = Listed(vec![json!({ "status": { "conditions": conditions } })]);
+            let observed = ObservedState::new(&node, Timestamp::UNIX_EPOCH);
+            let lookup = observed.condition(&Key::of::<Node>("", "one"), "Ready");
+            (lookup, observed.unknown_kinds())
+        };
+        let (lookup, unknown) = condition(json!([{ "type": "Ready", "status": 1 }]));
+        let Lookup::Unknown(why) = &lookup else {
+            unreachable!("{lookup:?}");
+        };
+        let named = "the condition Ready of Node one can't be understood: ";
+        assert!(why.starts_with(named), "{why}");
+        assert_eq!(unknown, nodes());
+        assert_eq!(condition(json!([])).0, Lookup::Found(None));
+        let (lookup, unknown) = condition(json!([{ "type": "Ready", "status": "True" }]));
+        let status = lookup.map(|condition| condition.map(|condition| condition.status));
+        assert_eq!(status, Lookup::Found(Some("True".to_owned())));
+        assert_eq!(unknown, BTreeSet::new());
+    }
 
     #[test]
     fn secret_that_is_not_valid_is_named_without_its_values() {

@@ -9,7 +9,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE};
 use kube::Client;
 use kube::core::WatchEvent;
 use provider_composer::{Key, ResourceKind};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -59,11 +59,16 @@ pub(crate) enum Extent {
 #[derive(Deserialize)]
 pub(crate) struct Page {
     pub metadata: PageMetadata,
-    /// None where the list is empty: the API server writes null then.
-    pub items: Option<Vec<Box<RawValue>>>,
+    #[serde(deserialize_with = "nullable")]
+    pub items: Vec<Box<RawValue>>,
     /// The permit to hold a page; the next page is read once this one is dropped.
     #[serde(skip)]
     _permit: Option<OwnedSemaphorePermit>,
+}
+
+/// Of an empty list, the API server may write null. A response without the field isn't a list.
+fn nullable<'de, D: Deserializer<'de>>(items: D) -> Result<Vec<Box<RawValue>>, D::Error> {
+    Option::deserialize(items).map(Option::unwrap_or_default)
 }
 
 #[derive(Deserialize)]
@@ -87,6 +92,9 @@ pub(crate) enum ApiError {
     /// It did not end a watch in time.
     #[error("the connection to the API server is lost")]
     Lost,
+    /// The metadata of an object can't be understood; the message has no value of it.
+    #[error("the metadata of an object can't be understood")]
+    Metadata,
     /// No object can have that name.
     #[error("{0:?} can't be the name of an object")]
     Name(String),

@@ -62,6 +62,45 @@ impl<'a> View<'a> {
             false => self.want(Wanted::Object(key)),
         }
     }
+
+    /// Looks at the objects of a kind in one namespace with all these labels, by name. Where one is unknown, all are.
+    fn select<T>(
+        &self,
+        kind: ResourceKind,
+        namespace: &str,
+        labels: &BTreeMap<String, String>,
+        look: impl Fn(Key, &Entry) -> Lookup<T>,
+    ) -> Lookup<Vec<T>> {
+        let Some(mut objects) = self.cache.objects(kind, namespace) else {
+            return Lookup::Unknown(self.cache.state(kind, namespace).why());
+        };
+        // No object has this name: its state is the state of all that can't be read.
+        if let Lookup::Unknown(why) = objects.find(&Place::first_in(namespace)) {
+            return Lookup::Unknown(why);
+        }
+        let (mut found, mut unknown) = (Vec::new(), None);
+        let written = written(labels);
+        let first = labels.first_key_value();
+        let candidates: Box<dyn Iterator<Item = (&Place, &Entry)> + '_> = match first {
+            Some((label, value)) if !kind.namespaced => Box::new(objects.with_label(label, value)),
+            _ => Box::new(objects.within(namespace)),
+        };
+        for (place, entry) in candidates {
+            if !entry.may_have(&written) || !entry.head().has(labels) {
+                continue;
+            }
+            match look(place.key(kind), entry) {
+                Lookup::Found(one) => found.push(one),
+                // Continues, so that all that is missing is fetched together.
+                Lookup::Unknown(why) => unknown = Some(why),
+                Lookup::Missing => {}
+            }
+        }
+        match unknown {
+            None => Lookup::Found(found),
+            Some(why) => Lookup::Unknown(why),
+        }
+    }
 }
 
 impl Source for View<'_> {
@@ -79,34 +118,16 @@ impl Source for View<'_> {
         namespace: &str,
         labels: &BTreeMap<String, String>,
     ) -> Lookup<Vec<Arc<Value>>> {
-        let Some(mut objects) = self.cache.objects(kind, namespace) else {
-            return Lookup::Unknown(self.cache.state(kind, namespace).why());
-        };
-        // No object has this name: its state is the state of all that can't be read.
-        if let Lookup::Unknown(why) = objects.find(&Place::first_in(namespace)) {
-            return Lookup::Unknown(why);
-        }
-        let mut found = Vec::new();
-        let written = written(labels);
-        let first = labels.first_key_value();
-        let candidates: Box<dyn Iterator<Item = (&Place, &Entry)> + '_> = match first {
-            Some((label, value)) if !kind.namespaced => Box::new(objects.with_label(label, value)),
-            _ => Box::new(objects.within(namespace)),
-        };
-        for (place, entry) in candidates {
-            if !entry.may_have(&written) || !entry.head().has(labels) {
-                continue;
-            }
-            match self.read(place.key(kind), entry) {
-                Lookup::Found(object) => found.push(object),
-                // Continues, so that all that is missing is fetched together.
-                Lookup::Unknown(_) | Lookup::Missing => {}
-            }
-        }
-        match self.wanted.borrow().is_empty() {
-            true => Lookup::Found(found),
-            false => Lookup::Unknown("they are being read".to_owned()),
-        }
+        self.select(kind, namespace, labels, |key, entry| self.read(key, entry))
+    }
+
+    fn keys(
+        &self,
+        kind: ResourceKind,
+        namespace: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Lookup<Vec<Key>> {
+        self.select(kind, namespace, labels, |key, _| Lookup::Found(key))
     }
 
     fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>> {

@@ -7,12 +7,13 @@ use std::time::Duration;
 use futures::TryStreamExt;
 use kube::core::WatchEvent;
 use provider_composer::ResourceKind;
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 
 use super::Cache;
-use super::entry::Place;
+use super::entry::{Head, Place};
 use super::objects::State;
 use crate::api::{Api, ApiError, Extent};
 use crate::backoff::Backoff;
@@ -170,22 +171,24 @@ impl Follower<'_> {
         self.live(broken);
         let mut events = pin!(events);
         while let Some(event) = events.try_next().await? {
-            match event {
+            let (version, seen) = match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    self.version = version_of(&object).or(self.version.take());
-                    self.saw(object);
+                    (version_of(&object), self.saw(object).map(drop))
                 }
-                WatchEvent::Deleted(object) => {
-                    self.version = version_of(&object).or(self.version.take());
-                    self.saw_go(&object);
-                }
-                WatchEvent::Bookmark(mark) => self.version = Some(mark.metadata.resource_version),
+                WatchEvent::Deleted(object) => (version_of(&object), self.saw_go(&object)),
+                WatchEvent::Bookmark(mark) => (Some(mark.metadata.resource_version), Ok(())),
                 WatchEvent::Error(status) if status.code == 410 => {
                     self.version = None;
                     return Ok(origin);
                 }
                 WatchEvent::Error(status) => return Err(ApiError::Refused(status)),
-            }
+            };
+            // All are listed again after an object that can't be understood: none is passed over.
+            self.version = match seen {
+                Ok(()) => version.or(self.version.take()),
+                Err(_) => None,
+            };
+            seen?;
         }
         Ok(origin)
     }
@@ -198,9 +201,9 @@ impl Follower<'_> {
                 .api
                 .list(self.kind, self.namespace, self.extent, &from)
                 .await?;
-            for item in page.items.into_iter().flatten() {
+            for item in page.items {
                 let object = serde_json::from_str(item.get()).map_err(kube::Error::SerdeError)?;
-                seen.extend(self.saw(object));
+                seen.insert(self.saw(object)?);
             }
             from = page.metadata.r#continue;
             if from.is_empty() {
@@ -218,7 +221,7 @@ impl Follower<'_> {
         }
     }
 
-    fn saw(&self, mut object: Value) -> Option<Place> {
+    fn saw(&self, mut object: Value) -> Result<Place, ApiError> {
         let place = place_of(&object)?;
         // The items of a list have no apiVersion and kind.
         object["apiVersion"] = self.kind.api_version().into();
@@ -227,18 +230,16 @@ impl Follower<'_> {
         let entry = self.cache.entry(self.kind, &place, object, is_whole);
         let change = self
             .cache
-            .objects(self.kind, self.namespace)?
-            .saw(&place, entry);
+            .objects(self.kind, self.namespace)
+            .and_then(|mut objects| objects.saw(&place, entry));
         if let Some(change) = change {
             self.cache.changed(self.kind, &place, &change);
         }
-        Some(place)
+        Ok(place)
     }
 
-    fn saw_go(&self, object: &Value) {
-        let Some(place) = place_of(object) else {
-            return;
-        };
+    fn saw_go(&self, object: &Value) -> Result<(), ApiError> {
+        let place = place_of(object)?;
         let version = version_of(object)
             .and_then(|version| version.parse().ok())
             .unwrap_or(u64::MAX);
@@ -249,6 +250,7 @@ impl Follower<'_> {
         if let Some(change) = change {
             self.cache.changed(self.kind, &place, &change);
         }
+        Ok(())
     }
 
     fn live(&mut self, broken: &mut Option<Instant>) {
@@ -311,10 +313,14 @@ impl Follower<'_> {
     }
 }
 
-fn place_of(object: &Value) -> Option<Place> {
+/// Returns where an object is, if all that the runtime reads of its metadata can be understood.
+fn place_of(object: &Value) -> Result<Place, ApiError> {
     let metadata = &object["metadata"];
     let namespace = metadata["namespace"].as_str().unwrap_or_default();
-    Some(Place::new(namespace, metadata["name"].as_str()?))
+    match (metadata["name"].as_str(), Head::deserialize(metadata)) {
+        (Some(name), Ok(_)) => Ok(Place::new(namespace, name)),
+        _ => Err(ApiError::Metadata),
+    }
 }
 
 fn version_of(object: &Value) -> Option<String> {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::cache::{Place, State, follow};
 use crate::driver::{Driver, DriverError};
-use crate::testing::{CONFIG_MAP, Server, THING, controller, during, until};
+use crate::testing::{CONFIG_MAP, SECRET, Server, THING, controller, during, until};
 
 /// Composes nothing and keeps every ConfigMap that it observes. A kind that it can't read recovers right after the
 /// lookup.
@@ -242,4 +242,77 @@ async fn only_what_needs_a_person_is_a_warning() {
         );
     })
     .await;
+}
+
+/// Looks up as many Secrets as a label says, one after the other, and says whether it has seen them all.
+struct Climber;
+
+impl Operator for Climber {
+    fn name(&self) -> &'static str {
+        "test-operator"
+    }
+
+    fn subject(&self) -> ResourceKind {
+        THING
+    }
+
+    fn ordered_deletion(&self) -> bool {
+        false
+    }
+
+    fn uses(&self) -> Vec<Use> {
+        vec![Use::reads(SECRET)]
+    }
+
+    fn composed(
+        &self,
+        resource: &Value,
+        observed: &ObservedState<'_>,
+    ) -> Result<Composed, Failure> {
+        let depth = resource["metadata"]["labels"]["depth"].as_str().unwrap();
+        let mut steps = 0..depth.parse::<usize>().unwrap();
+        let seen = steps.all(|step| {
+            let secret = Key::new(SECRET, "a", &step.to_string());
+            observed.object(&secret).found().is_some()
+        });
+        let metadata = Metadata {
+            name: "one".to_owned(),
+            namespace: Some("a".to_owned()),
+            ..Metadata::default()
+        };
+        Ok(Composed {
+            desired: DesiredState::default(),
+            status: json!({ "seen": seen }),
+            failed: BTreeSet::new(),
+            owner: Owner::of(THING, &metadata),
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reconcile_that_reached_the_limit_of_rounds_goes_on_and_reads_nothing_twice() {
+    for (depth, statuses) in [(ROUNDS - 1, 1), (2 * ROUNDS, 2)] {
+        let server = Server::default();
+        for step in 0..depth {
+            server.put(SECRET, "a", &step.to_string(), json!({}));
+        }
+        let labels = json!({ "depth": depth.to_string() });
+        let thing = json!({ "metadata": { "labels": labels } });
+        server.put(THING, "a", "one", thing);
+        let controller = controller(&server, vec![Box::new(Climber)], Vec::new());
+        let api = server.api();
+        let watches =
+            join_all([THING, SECRET].map(|kind| follow(&controller.cache, &api, kind, "")));
+        let has_seen = || {
+            let thing = server.get(THING, "a", "one");
+            thing.is_some_and(|thing| thing["status"]["seen"] == true)
+        };
+        during(
+            join(watches, controller.work()),
+            until("the last Secret", has_seen),
+        )
+        .await;
+        assert_eq!(server.requests("/namespaces/a/secrets/").len(), depth);
+        assert_eq!(server.requests("/status").len(), statuses);
+    }
 }
