@@ -7,7 +7,7 @@ use c5c3_api::hypervisor::AGENTS;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Volume};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Failure, Key, ObservedState, Resource};
+use provider_composer::{DesiredState, Failure, Key, Lookup, ObservedState, Resource};
 
 use crate::config::Config;
 use crate::digest::digest;
@@ -179,16 +179,33 @@ fn configuration<'a>(
 }
 
 /// The objects with files of a service, including those of older revisions, which running pods need when they restart.
-pub(crate) fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Vec<Key> {
+pub(crate) struct Found {
+    /// Those that are known.
+    pub(crate) keys: Vec<Key>,
+    /// Whether these are all.
+    pub(crate) is_complete: bool,
+}
+
+/// Finds the objects with files of a service.
+pub(crate) fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Found {
     let mut labels = service.labels();
     labels.insert(FILES.to_owned(), PURPOSE.to_owned());
     let labels: Vec<(&str, &str)> = labels
         .iter()
         .map(|(label, value)| (label.as_str(), value.as_str()))
         .collect();
-    let keys = |kind| observed.keys(kind, service.namespace, &labels).found();
-    let kinds = [Secret::KIND, ConfigMap::KIND];
-    kinds.into_iter().filter_map(keys).flatten().collect()
+    let mut found = Found {
+        keys: Vec::new(),
+        is_complete: true,
+    };
+    for kind in [Secret::KIND, ConfigMap::KIND] {
+        match observed.keys(kind, service.namespace, &labels) {
+            Lookup::Found(keys) => found.keys.extend(keys),
+            Lookup::Missing => {}
+            Lookup::Unknown(_) => found.is_complete = false,
+        }
+    }
+    found
 }
 
 /// The objects with files among the volumes of pods.

@@ -74,7 +74,7 @@ pub struct Jobs<'a> {
     service: &'a Service<'a>,
     now: Timestamp,
     /// Files that running Jobs may need.
-    files: Vec<Key>,
+    files: files::Found,
     /// Resources of pods.
     resources: ResourceRequirements,
     /// Labels of pods, besides those of all Jobs.
@@ -206,7 +206,7 @@ impl<'a> Jobs<'a> {
 
     /// Keeps the files that running Jobs may need.
     pub fn keep_files(&self, desired: &mut DesiredState) {
-        for key in &self.files {
+        for key in &self.files.keys {
             desired.keep(key.clone());
         }
     }
@@ -215,8 +215,10 @@ impl<'a> Jobs<'a> {
     pub(crate) fn are_settled(&self, desired: &DesiredState) -> bool {
         !matches!(self.seen, Lookup::Unknown(_))
             && self.found().all(|job| has(job, "Complete"))
+            && self.files.is_complete
             && self
                 .files
+                .keys
                 .iter()
                 .all(|key| desired.objects.contains_key(key))
     }

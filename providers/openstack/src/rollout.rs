@@ -256,7 +256,7 @@ fn pods_reach(message: &str, database: &str) -> String {
 }
 
 fn keep_files(service: &Service<'_>, observed: &ObservedState<'_>, desired: &mut DesiredState) {
-    for key in files::found(service, observed) {
+    for key in files::found(service, observed).keys {
         desired.keep(key);
     }
 }

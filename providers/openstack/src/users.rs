@@ -273,6 +273,7 @@ pub(crate) fn retire(
         true => newest.into_iter().collect(),
         false => composed,
     };
+    let mut is_known = true;
     if !settled || is_named() {
         let labels = service.labels();
         let labels: Vec<(&str, &str)> = labels
@@ -280,8 +281,15 @@ pub(crate) fn retire(
             .map(|(label, value)| (label.as_str(), value.as_str()))
             .collect();
         for kind in kinds(type_) {
-            let found = observed.keys(kind, service.namespace, &labels).found();
-            for key in found.into_iter().flatten() {
+            let found = match observed.keys(kind, service.namespace, &labels) {
+                Lookup::Found(found) => found,
+                Lookup::Missing => Vec::new(),
+                Lookup::Unknown(_) => {
+                    is_known = false;
+                    continue;
+                }
+            };
+            for key in found {
                 if !settled || !desired.objects.contains_key(&key) {
                     numbers.insert(number_of(&key.name));
                 }
@@ -289,7 +297,8 @@ pub(crate) fn retire(
             }
         }
     }
-    let newest = newest.filter(|_| settled);
+    // A rotation ends once its user is in use and no other is left, which nobody can say while one can't be read.
+    let newest = newest.filter(|_| settled && is_known);
     (!numbers.is_empty()).then(|| parts::Users {
         numbers: numbers.into_iter().collect(),
         in_use: newest,

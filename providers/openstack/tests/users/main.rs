@@ -7,10 +7,11 @@ use c5c3_api::neutron::NeutronSpec;
 use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Custom, Resource};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use provider_composer::{Custom, Key, Resource};
+use provider_composer_testing::killed::Scene;
 use provider_openstack::manifest::{Manifest, mariadb, rabbitmq};
-use provider_openstack_fixtures::{Cluster, Complete};
+use provider_openstack_fixtures::{Cluster, Complete, NAMESPACE};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -258,6 +259,51 @@ fn what_cannot_be_read_deletes_no_user(#[values(DATABASE, BUS)] type_: &str) {
         kept.into_iter().all(|name| after.contains(&name)),
         "{after:?}"
     );
+}
+
+#[rstest]
+fn users_stay_while_it_is_unknown_which_files_pods_have(#[values(DATABASE, BUS)] type_: &str) {
+    let mut cluster = running();
+    begin_rotation(&mut cluster, type_);
+    cluster.set_readable(ConfigMap::KIND, false);
+    for _ in 0..12 {
+        // It may fail, as ConfigMaps can't be applied now.
+        let _ = cluster.compose(&NEUTRON, "neutron");
+        cluster.play();
+        assert_ne!(status(&cluster, type_)["inUse"], 2);
+    }
+    let left = users(&cluster, type_);
+    assert!(FIRST.iter().all(|user| left.contains(&(*user).to_owned())));
+    cluster.set_readable(ConfigMap::KIND, true);
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(users(&cluster, type_), SECOND);
+    assert_eq!(status(&cluster, type_)["inUse"], 2);
+}
+
+#[rstest]
+fn rotation_waits_while_it_is_unknown_which_users_there_are(#[values(DATABASE, BUS)] type_: &str) {
+    let mut cluster = running();
+    begin_rotation(&mut cluster, type_);
+    cluster.compose(&NEUTRON, "neutron").unwrap();
+    let named = |name: &str| json!({ "name": name });
+    let grace = json!({ "currentCredentialRef": named("neutron-2"), "previousCredentialRef": named("neutron-1") });
+    rotate(&mut cluster, type_, grace);
+    cluster.settle(&NEUTRON, "neutron");
+    let field = match type_ {
+        DATABASE => "databaseUsers",
+        _ => "messagingUsers",
+    };
+    let is_in_use = |cluster: &Cluster| {
+        let composed = cluster.answer(&NEUTRON, "neutron").unwrap();
+        composed.status[field]["inUse"].clone()
+    };
+    assert_eq!(is_in_use(&cluster), 2);
+    let other = match type_ {
+        DATABASE => Key::of::<Manifest<mariadb::Grant>>(NAMESPACE, "another"),
+        _ => Key::of::<Manifest<rabbitmq::Permission>>(NAMESPACE, "another"),
+    };
+    cluster.cluster().set_readable(&other, false);
+    assert_eq!(is_in_use(&cluster), Value::Null);
 }
 
 #[test]
