@@ -65,7 +65,7 @@ impl Keys {
     /// keys.
     ///
     /// # Errors
-    /// They can't be read; then they are left as they are.
+    /// They can't be read, or it would be composed without one of them; then they are left as they are.
     pub fn read(
         service: &Service<'_>,
         purpose: Purpose,
@@ -91,6 +91,21 @@ impl Keys {
                 }
                 (mounted, singles) => (mounted.found(), singles.found().unwrap_or_default()),
             };
+        let mut numbers = singles.iter();
+        let empty = numbers.find(|(_, key)| key.is_none() && mounted.is_none());
+        if let Some((number, _)) = empty {
+            let message = format!(
+                "Secret {} has no value under the key {KEY}, and nothing else has this key: write the value again, or delete the Secret \
+                 to do without what the key has encrypted",
+                purpose.single(service, *number)
+            );
+            hold(service, purpose, singles, desired);
+            return Err(Progress::failed(Reason::InvalidSecret, message));
+        }
+        let singles: BTreeMap<u32, Vec<u8>> = singles
+            .into_iter()
+            .filter_map(|(number, key)| Some((number, key?)))
+            .collect();
         let files = mounted.as_ref().map(files).unwrap_or_default();
         let ring = match mounted.as_ref().and_then(annotated) {
             Some(ring) => Some(ring),
@@ -215,12 +230,12 @@ fn labels(service: &Service<'_>, purpose: Purpose) -> BTreeMap<String, String> {
     labels
 }
 
-/// The single keys by number.
+/// The single keys by number; none where a Secret lost its value.
 fn singles(
     service: &Service<'_>,
     purpose: Purpose,
     observed: &ObservedState<'_>,
-) -> Lookup<BTreeMap<u32, Vec<u8>>> {
+) -> Lookup<BTreeMap<u32, Option<Vec<u8>>>> {
     let labels = labels(service, purpose);
     let labels: Vec<(&str, &str)> = labels
         .iter()
@@ -233,7 +248,8 @@ fn singles(
         .map(|secrets| {
             let keys = secrets.into_iter().filter_map(|secret| {
                 let number = number(&secret)?;
-                Some((number, secret.body.data?.remove(KEY)?.0))
+                let key = secret.body.data.and_then(|mut data| data.remove(KEY));
+                Some((number, key.map(|key| key.0)))
             });
             keys.collect()
         })
@@ -242,7 +258,7 @@ fn singles(
 fn hold(
     service: &Service<'_>,
     purpose: Purpose,
-    singles: BTreeMap<u32, Vec<u8>>,
+    singles: BTreeMap<u32, Option<Vec<u8>>>,
     desired: &mut DesiredState,
 ) {
     let names = singles

@@ -123,7 +123,10 @@ impl Standing {
             Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
         };
         let said = object.as_ref().and_then(|object| object.pointer(pointer));
-        let said = said.and_then(|users| Users::deserialize(users).ok());
+        let said = said.map(Users::deserialize).transpose();
+        let said = said.map_err(|error| Progress::Unknown {
+            message: format!("the users that {service} reports can't be understood: {error}"),
+        })?;
         let Users { numbers, in_use } = said.unwrap_or_default();
         let namespace = service.namespace.as_deref().unwrap_or_default();
         let numbers = numbers.into_iter().collect();

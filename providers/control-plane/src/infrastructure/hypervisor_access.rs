@@ -178,10 +178,18 @@ fn addresses(
         .and_then(|status| status.load_balancer)
         .and_then(|balancer| balancer.ingress)
         .unwrap_or_default();
-    let addresses: Vec<IpAddr> = ingress
-        .iter()
-        .filter_map(|ingress| ingress.ip.as_ref()?.parse().ok())
+    let addresses = ingress.iter().filter_map(|ingress| ingress.ip.as_deref());
+    let addresses = addresses.filter(|ip| !ip.is_empty());
+    let addresses: Result<Vec<IpAddr>, Progress> = addresses
+        .map(|ip| {
+            ip.parse().map_err(|_| Progress::Unknown {
+                message: format!(
+                    "{ip} of the load balancer of the Service {name} is not a valid address"
+                ),
+            })
+        })
         .collect();
+    let addresses = addresses?;
     let hostname = ingress.iter().find_map(|ingress| ingress.hostname.as_ref());
     match (addresses.is_empty(), hostname) {
         (false, _) => Ok(addresses),

@@ -217,7 +217,8 @@ impl Recipe<'_> {
         let desired = self.spec().infrastructure.mariadb.members();
         let key = Key::of::<MariaDb>(self.namespace(), MARIADB);
         let max_scale = existing.pointer("/spec/maxScale");
-        let max_scale = max_scale.and_then(|max_scale| MaxScale::deserialize(max_scale).ok());
+        let max_scale = max_scale.map(MaxScale::deserialize).transpose();
+        let max_scale = max_scale.map_err(|error| format!("{key}: maxScale: {error}"))?;
         let pull_secrets = match existing.pointer("/spec/imagePullSecrets") {
             Some(secrets) => serde_json::from_value(secrets.clone())
                 .map_err(|error| format!("{key}: imagePullSecrets: {error}"))?,

@@ -101,7 +101,7 @@ impl Recipe<'_> {
     }
 
     /// Repeats what Tempest found: the condition that its tests passed, which Ready doesn't wait for, and the results of its last
-    /// run.
+    /// run. Those that were repeated before stay while they can't be read.
     pub(crate) fn verified(
         &self,
         survey: &Survey,
@@ -110,10 +110,15 @@ impl Recipe<'_> {
     ) -> Option<Verified> {
         let sight = survey.get(&Node::Tempest)?;
         conditions.note_result(TESTS_PASSED, &self.tests_passed(sight, observed));
-        let Lookup::Found(object) = &sight.object else {
-            return None;
+        let before = || self.subject.status.verified.clone();
+        let object = match &sight.object {
+            Lookup::Found(object) => object,
+            Lookup::Missing => return None,
+            Lookup::Unknown(_) => return before(),
         };
-        let status = TempestStatus::deserialize(object.get("status")?).ok()?;
+        let Ok(status) = TempestStatus::deserialize(object.get("status")?) else {
+            return before();
+        };
         let results = status.results?;
         Some(Verified {
             time: status.last_run?,

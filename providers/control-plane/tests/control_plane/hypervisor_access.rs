@@ -130,6 +130,23 @@ fn a_load_balancer_without_an_address_is_named() {
 }
 
 #[test]
+fn address_that_is_not_valid_changes_no_endpoint() {
+    let mut stage = reachable();
+    let before = stage.status()["agentEndpoints"].clone();
+    let ingress = json!([{ "ip": "192.0.2.99" }, { "ip": "192.0.2" }]);
+    let status = json!({ "loadBalancer": { "ingress": ingress } });
+    stage.cluster.set_status(&balancer("keystone"), status);
+    stage.play();
+    let (status, _, message) = stage.condition("HypervisorAccessReady");
+    assert_eq!(status, "Unknown");
+    assert_eq!(
+        message,
+        "192.0.2 of the load balancer of the Service keystone-hypervisors is not a valid address"
+    );
+    assert_eq!(stage.status()["agentEndpoints"], before);
+}
+
+#[test]
 fn load_balancers_are_deleted_with_the_setting() {
     let mut stage = reachable();
     stage.want(|spec| spec["global"]["network"]["hypervisorAccess"] = Value::Null);

@@ -145,6 +145,26 @@ fn mariadb_keeps_its_max_scale() {
 }
 
 #[test]
+fn max_scale_that_is_not_understood_changes_nothing() {
+    let mut stage = running(with("mariadb", &json!({ "maxScale": { "replicas": 3 } })));
+    let mariadb = Node::MariaDb.step().keys(NAMESPACE).next().unwrap();
+    let odd = json!({ "enabled": true, "replicas": "three" });
+    stage.cluster.edit(&mariadb, |mariadb| {
+        mariadb["spec"]["maxScale"] = odd.clone();
+    });
+    stage.want(|spec| spec["infrastructure"] = json!({}));
+    stage.play();
+    assert_eq!(
+        stage.object(Node::MariaDb).unwrap()["spec"]["maxScale"],
+        odd
+    );
+    let (status, _, message) = stage.condition("SizeAccepted");
+    assert_eq!(status, "Unknown");
+    let named = "MariaDB openstack-db: maxScale: ";
+    assert!(message.starts_with(named), "{message}");
+}
+
+#[test]
 fn mariadb_keeps_its_pull_secrets() {
     let images = |name: &str| json!({ "images": { "pullSecrets": [{ "name": name }] } });
     let mut stage = running(json!({ "global": images("mirror"), "backup": {} }));

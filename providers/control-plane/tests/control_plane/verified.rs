@@ -167,6 +167,23 @@ fn result_goes_with_tempest() {
 }
 
 #[test]
+fn result_stays_while_tempest_cannot_be_read() {
+    let mut stage = tested();
+    reports(&mut stage, &json!({ "status": "True", "reason": "Ready" }));
+    let verified = stage.status()["verified"].clone();
+    assert_eq!(verified["passed"], 7);
+    stage.cluster.set_readable(&key(), false);
+    stage.settle();
+    assert_eq!(stage.status()["verified"], verified);
+    stage.cluster.set_readable(&key(), true);
+    stage
+        .cluster
+        .set_status(&key(), json!({ "results": "none" }));
+    stage.settle();
+    assert_eq!(stage.status()["verified"], verified);
+}
+
+#[test]
 fn tests_of_networks_wait_for_the_external_network() {
     let mut spec = with_network(&json!("internet"));
     let bootstrap = spec["bootstrap"].take();

@@ -215,6 +215,20 @@ fn outcome(cluster: &mut Cluster) -> (Vec<Key>, Vec<(Key, usize)>, Value) {
     (objects, generated.collect(), status(cluster))
 }
 
+#[test]
+fn rotation_begins_with_no_user_while_those_that_a_service_reports_are_not_understood() {
+    let mut cluster = begun("databaseUser");
+    let mut reported = cluster.get(&neutron()).unwrap()["status"].clone();
+    reported["databaseUsers"] = json!({ "numbers": "all" });
+    cluster.set_status(&neutron(), reported);
+    wait(&mut cluster, 8);
+    let _ = cluster.reconcile(&CredentialRotationComposer, &rotation());
+    assert_eq!(status(&cluster).get("nextCredentialRef"), None);
+    let said = cluster.get(&rotation()).unwrap()["status"]["conditions"].to_string();
+    let why = "the users that Neutron neutron reports can't be understood";
+    assert!(said.contains(why), "{said}");
+}
+
 const SECOND: [&str; 4] = ["neutron_cell1.2", "neutron.2", "neutron", "neutron-cell1"];
 
 #[test]

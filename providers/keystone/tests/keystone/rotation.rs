@@ -134,6 +134,30 @@ fn lost_keys_are_never_made_anew_under_the_same_number() {
 }
 
 #[test]
+fn lost_keys_are_not_composed_again_without_one_that_has_no_value() {
+    let mut cluster = running();
+    let empty = |cluster: &mut Cluster| {
+        cluster.change::<Secret>("keystone-fernet-key-1", |secret| secret["data"] = json!({}));
+    };
+    let before = seen(&cluster);
+    empty(&mut cluster);
+    compose(&mut cluster);
+    assert_eq!(seen(&cluster), before, "what the pods have counts");
+
+    let mut cluster = running();
+    cluster.delete::<Secret>(MOUNTED);
+    empty(&mut cluster);
+    let _ = cluster.compose(&KEYSTONE, "keystone");
+    assert!(cluster.get::<Secret>(MOUNTED).is_none());
+    assert!(cluster.get::<Secret>("keystone-fernet-key-2").is_some());
+    let conditions =
+        &cluster.get::<Custom<KeystoneSpec>>("keystone").unwrap()["status"]["conditions"];
+    let said = conditions.to_string();
+    let why = "Secret keystone-fernet-key-1 has no value under the key key";
+    assert!(said.contains(why), "{said}");
+}
+
+#[test]
 fn keys_of_an_older_keystone_are_taken_over() {
     let mut cluster = running();
     cluster.delete::<Custom<KeystoneSpec>>("keystone");
