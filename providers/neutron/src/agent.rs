@@ -41,8 +41,10 @@ impl MetadataApi {
     pub fn resolve(service: &Service<'_>, observed: &ObservedState<'_>) -> Awaited<Self> {
         let (namespace, name) = (service.namespace, NOVA.part(NOVA_METADATA.name));
         let purpose = "the secret of Nova's metadata API, which the nova-operator generates";
-        let values = Values::read(observed, namespace, &name, purpose)?;
-        let tls = match observed.get::<Custom<NovaSpec>>(namespace, NOVA.name) {
+        let values = Values::read(observed, namespace, &name, purpose);
+        let nova = observed.get::<Custom<NovaSpec>>(namespace, NOVA.name);
+        let values = values?;
+        let tls = match nova {
             Lookup::Found(nova) => nova.body.spec.common.tls,
             Lookup::Missing => {
                 return Err(Progress::waiting(

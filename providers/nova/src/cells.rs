@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use c5c3_api::nova::{self, NovaSpec, NovaStatus};
 use c5c3_api::parts;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Service as KubernetesService};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service as KubernetesService};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{
-    DesiredState, Failure, Generated, Key, ObservedState, Progress, Reason, Resource,
+    DesiredState, Failure, Generated, Key, Live, Lookup, ObservedState, Progress, Reason, Resource,
 };
 use provider_openstack::manifest::{Manifest, cert_manager, gateway, mariadb, rabbitmq};
 use provider_openstack::{
@@ -42,6 +42,8 @@ pub struct Cell<'a> {
     pub bus: Awaited<Messaging>,
     /// Certificates of its consoles, if they are to have any.
     pub consoles: Awaited<Option<Consoles>>,
+    /// The Secret of its hypervisors.
+    pub published: Lookup<Live<Secret>>,
 }
 
 /// Checks what holds for all cells together.
@@ -145,6 +147,7 @@ pub fn resolve<'a>(
             database: Database::resolve(service, suffix, &database, observed, desired),
             bus: Messaging::resolve(service, &cell.name, &messaging, observed, desired),
             consoles: Consoles::resolve(service, &cell.name, observed, desired),
+            published: compute::published(service, &cell.name, observed),
         }
     });
     resolved.collect()

@@ -10,9 +10,10 @@ use provider_composer::{Custom, Live, Lookup, ObservedState, Progress};
 use provider_openstack::{Awaited, Files, KeystoneAccess, Service, authority};
 use serde_json::json;
 
-/// How Nova, Neutron and Placement are called.
+/// Where Neutron and Placement are, and what the certificates of all three APIs are checked against.
 pub struct Clouds {
-    text: String,
+    network: Option<String>,
+    inventory: Option<String>,
     authorities: BTreeSet<String>,
 }
 
@@ -21,14 +22,12 @@ impl Clouds {
     ///
     /// # Errors
     /// Something can't be read, or has no certificate yet.
-    pub fn resolve(
-        service: &Service<'_>,
-        access: &KeystoneAccess,
-        observed: &ObservedState<'_>,
-    ) -> Awaited<Self> {
+    pub fn resolve(service: &Service<'_>, observed: &ObservedState<'_>) -> Awaited<Self> {
         let namespace = service.namespace;
-        let neutron = first(observed.list::<Custom<NeutronSpec>>(namespace, &[]))?;
-        let placement = first(observed.list::<Custom<PlacementSpec>>(namespace, &[]))?;
+        // All is looked up before anything is given up, so that all that is missing is read at once.
+        let neutron = first(observed.list::<Custom<NeutronSpec>>(namespace, &[]));
+        let placement = first(observed.list::<Custom<PlacementSpec>>(namespace, &[]));
+        let (neutron, placement) = (neutron?, placement?);
         let mut certified = vec![(service.name.to_owned(), service.common.tls.clone())];
         let (mut network, mut inventory) = (None, None);
         if let Some(neutron) = neutron {
@@ -39,31 +38,35 @@ impl Clouds {
             inventory = placement.body.status.endpoint;
             certified.push((placement.metadata.name, placement.body.spec.common.tls));
         }
-        let mut authorities: BTreeSet<String> =
-            access.trusted().map(str::to_owned).into_iter().collect();
-        for (name, tls) in certified.iter().filter(|(_, tls)| tls.enabled) {
-            authorities.extend(authority(namespace, name, tls, observed)?);
-        }
+        let certified = certified.iter().filter(|(_, tls)| tls.enabled);
+        let authorities: Vec<Awaited<Option<String>>> = certified
+            .map(|(name, tls)| authority(namespace, name, tls, observed))
+            .collect();
+        let authorities: Vec<Option<String>> = authorities.into_iter().collect::<Awaited<_>>()?;
+        Ok(Self {
+            network,
+            inventory,
+            authorities: authorities.into_iter().flatten().collect(),
+        })
+    }
+
+    /// Adds a clouds.yaml to the files of a Secret, with the credential by which Nova itself calls others. JSON is YAML too.
+    pub fn write(&self, service: &Service<'_>, access: &KeystoneAccess, files: &mut Files) {
         let cloud = json!({
             "auth_type": "v3applicationcredential",
             "auth": access.credential(),
             "region_name": access.region(),
             "interface": "internal",
             "compute_endpoint_override": format!("{}/v2.1", service.endpoint()),
-            "network_endpoint_override": network,
-            "placement_endpoint_override": inventory,
+            "network_endpoint_override": self.network,
+            "placement_endpoint_override": self.inventory,
         });
-        Ok(Self {
-            text: json!({ "clouds": { "nova": cloud } }).to_string(),
-            authorities,
-        })
-    }
-
-    /// Adds it to the files of a Secret. JSON is YAML too.
-    pub fn write(&self, files: &mut Files) {
-        files.secret(CLOUDS_FILE, self.text.as_str());
-        if !self.authorities.is_empty() {
-            let authorities: Vec<&str> = self.authorities.iter().map(|text| text.trim()).collect();
+        let text = json!({ "clouds": { "nova": cloud } }).to_string();
+        files.secret(CLOUDS_FILE, text);
+        let authorities = self.authorities.iter().map(String::as_str);
+        let authorities: BTreeSet<&str> = authorities.chain(access.trusted()).collect();
+        if !authorities.is_empty() {
+            let authorities: Vec<&str> = authorities.into_iter().map(str::trim).collect();
             files.text(CLOUDS_AUTHORITY, format!("{}\n", authorities.join("\n")));
         }
     }

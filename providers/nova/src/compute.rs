@@ -40,7 +40,7 @@ pub fn publish(
         ephemeral.configure(config.section("libvirt"), &mut files);
     }
     files.config(CONFIG, &config);
-    clouds.write(&mut files);
+    clouds.write(facts.service, facts.access, &mut files);
     if let Some(consoles) = consoles {
         consoles.publish(&mut files);
     }

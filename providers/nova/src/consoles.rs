@@ -93,8 +93,10 @@ impl Consoles {
             desired.apply(namespace, secret, &manifest(service, signed));
         }
         let read = |secret: &str, purpose: &str| issued(namespace, secret, purpose, observed);
-        read(&names.proxy, OF_PROXY)?;
-        let host = read(&names.host, "the certificate of consoles on hypervisors")?;
+        let proxy = read(&names.proxy, OF_PROXY);
+        let host = read(&names.host, "the certificate of consoles on hypervisors");
+        proxy?;
+        let host = host?;
         Ok(Some(Self {
             proxy: Ok(names.proxy),
             authority: host.text("ca.crt")?.to_owned(),

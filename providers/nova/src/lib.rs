@@ -88,6 +88,7 @@ impl Composer for Nova {
         let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
         let cache = servers(&service, spec, observed);
         let metadata = metadata(&service, observed, desired);
+        let clouds = Clouds::resolve(&service, observed);
         let disks = ephemeral::decide(&service, spec, status);
         let ephemeral = ephemeral::resolve(disks, &service, spec, observed);
         if let Ok(databases) = &databases {
@@ -116,7 +117,6 @@ impl Composer for Nova {
             &context.policy,
         ));
         let workload = parts.and_then(|(databases, bus, access, cache, metadata, policy)| {
-            let clouds = Clouds::resolve(&service, access, observed);
             let shared = Shared::of(&service, access);
             let facts = Facts {
                 service: &service,

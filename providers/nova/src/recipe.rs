@@ -182,8 +182,8 @@ impl Recipe<'_> {
             self.context.is_rolled(),
             service.installed.is_some_and(|it| it != service.release),
         );
-        let published = compute::published(service, name, observed);
-        let publishes = match &published {
+        let published = &cell.published;
+        let publishes = match published {
             Lookup::Found(_) => rolled,
             // Hosts would register in the database of a former cell, and start its servers.
             Lookup::Missing => state.mapped.is_ready() && (rolled || !upgrades),
@@ -192,7 +192,7 @@ impl Recipe<'_> {
         let consoles = match &cell.consoles {
             // `ConsolesReady` says why. Nothing but consoles needs the certificates.
             Err(Progress::Waiting { .. } | Progress::Failed { .. }) => {
-                Consoles::published(service, name, &published, observed)
+                Consoles::published(service, name, published, observed)
             }
             known => known.clone(),
         };

@@ -62,9 +62,10 @@ impl KeystoneAccess {
     ) -> Awaited<Self> {
         // Comes first, so that the key isn't pruned while something else is waited for.
         let tokens = TokenCache::resolve(service, access, observed, desired);
+        let client = Self::of_client(service, access, observed);
         Ok(Self {
             tokens: tokens?,
-            ..Self::of_client(service, access, observed)?
+            ..client?
         })
     }
 
@@ -77,9 +78,10 @@ impl KeystoneAccess {
         access: &parts::KeystoneAccess,
         observed: &ObservedState<'_>,
     ) -> Awaited<Self> {
+        // All is looked up before anything is given up, so that all that is missing is read at once.
         let auth_url = match &access.auth_url {
-            Some(url) => url.clone(),
-            None => found(service, observed)?,
+            Some(url) => Ok(url.clone()),
+            None => found(service, observed),
         };
         let secret = match &access.app_credential_ref {
             Some(reference) => reference.secret_name.clone(),
@@ -90,9 +92,12 @@ impl KeystoneAccess {
             service.namespace,
             &secret,
             "the application credential",
-        )?;
+        );
+        let auth_url = auth_url?;
+        let authority = authority(service, &auth_url, observed);
+        let values = values?;
         Ok(Self {
-            authority: authority(service, &auth_url, observed)?,
+            authority: authority?,
             auth_url,
             region: access.region.clone(),
             id: values.required("application_credential_id")?.to_owned(),
@@ -242,13 +247,14 @@ impl TokenCache {
             servers: external.clone(),
             ..parts::Cache::default()
         };
-        let servers = cache(service, &wanted, observed)?;
+        let servers = cache(service, &wanted, observed);
         let values = Values::read(
             observed,
             service.namespace,
             &secret,
             "the key of cached tokens",
-        )?;
+        );
+        let (servers, values) = (servers?, values?);
         let key = values.required(KEY)?.to_owned();
         Ok(Some(Self { servers, key }))
     }

@@ -300,13 +300,18 @@ fn managed(
     observed: &ObservedState<'_>,
 ) -> Awaited<Server> {
     let bus = Key::of::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
-    holds(&bus, "ClusterAvailable", WAITING, observed)?;
-    let encryption = encryption(service, cluster, observed)?;
-    are_ready(&own(service, objects), WAITING, observed)?;
+    // All is looked up before anything is given up, so that all that is missing is read at once.
+    let available = holds(&bus, "ClusterAvailable", WAITING, observed);
+    let encryption = encryption(service, cluster, observed);
+    let ready = are_ready(&own(service, objects), WAITING, observed);
     // The credentials that the user was created with. The Secret may have changed since.
     let (_, user) = objects;
     let name = format!("{user}-user-credentials");
-    let made = Values::read(observed, service.namespace, &name, "RabbitMQ's user")?;
+    let made = Values::read(observed, service.namespace, &name, "RabbitMQ's user");
+    available?;
+    let encryption = encryption?;
+    ready?;
+    let made = made?;
     if made.required("password")? != password {
         return Err(Progress::failed(
             Reason::PasswordNotTaken,

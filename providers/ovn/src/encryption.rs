@@ -83,11 +83,14 @@ impl Network<'_> {
         self.issue(&client, Vec::new(), issuer, desired);
         self.issue(&node, Vec::new(), issuer, desired);
         let purpose = "a certificate from cert-manager";
-        self.certificate(&servers, purpose, observed)?;
+        // All are read before anything is given up, so that all that are missing are read at once.
+        let [own, client, node] =
+            [&servers, &client, &node].map(|secret| self.certificate(secret, purpose, observed));
+        own?;
         Ok(Some(Encryption {
-            client: self.certificate(&client, purpose, observed)?,
-            node: self.certificate(&node, purpose, observed),
             servers,
+            client: client?,
+            node,
         }))
     }
 

@@ -6,6 +6,7 @@ pub mod dump;
 pub mod killed;
 mod objects;
 mod refused;
+mod rounds;
 pub mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -26,7 +26,7 @@ use provider_composer_testing::stored::composed;
 use provider_operators::control_plane_operators;
 use serde_json::Value;
 
-use scene::{Scene, problems};
+use scene::{Scene, problems, subjects};
 use witness::Witness;
 
 /// The previous control plane, written by today's operators first if that is asked for.
@@ -47,6 +47,10 @@ static PREVIOUS: LazyLock<Arc<Dump>> = LazyLock::new(|| {
 fn assert_ready(cluster: &Cluster) {
     assert_eq!(problems(cluster), Vec::<String>::new());
 }
+
+/// In how many rounds the most demanding operator may read what it needs. The controller gives up after two more
+/// (`providers/runtime/src/reconcile`).
+const MOST_ROUNDS: usize = 6;
 
 /// What is wanted of each object.
 fn wanted(cluster: &Cluster) -> BTreeMap<Key, Value> {
@@ -104,4 +108,21 @@ fn control_plane_stays_ready_while_its_gateway_is_away_and_says_so() {
         exposed.unwrap()["message"],
         "Glance glance isn't exposed: waits for Gateway public to take HTTPRoute glance"
     );
+}
+
+#[test]
+fn operators_that_have_just_started_read_what_they_need_in_few_rounds() {
+    let mut scene = Scene::restored(&PREVIOUS);
+    scene.settle(&control_plane_operators(), &mut |_| ());
+    let mut rounds: BTreeMap<&str, usize> = BTreeMap::new();
+    for operator in control_plane_operators() {
+        for subject in subjects(&scene.cluster, operator.as_ref()) {
+            let needed = scene.cluster.rounds(operator.as_ref(), &subject);
+            let most = rounds.entry(subject.kind.kind).or_default();
+            *most = needed.max(*most);
+        }
+    }
+    let demanding = rounds.iter().filter(|(_, rounds)| **rounds > MOST_ROUNDS);
+    assert_eq!(demanding.collect::<Vec<_>>(), []);
+    insta::assert_yaml_snapshot!(rounds);
 }
