@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
+use crate::apply::Digest;
 use crate::driver::{Driver, DriverError};
 
 /// How long a response is valid, unless its driver says otherwise. External systems have no watch, so what depends on a
@@ -23,11 +24,20 @@ const REQUESTS: usize = 4;
 /// The timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Responses by system and request, with the moment until which they are valid.
-type Responses = HashMap<(&'static str, String), (Instant, Arc<Value>)>;
+/// A response that is cached.
+struct Response {
+    /// When it becomes invalid.
+    until: Instant,
+    /// The instance that sent it.
+    instance: Option<Digest>,
+    value: Arc<Value>,
+}
+
+/// Responses by system and request. Of the request, which may hold a credential, only the digest is kept.
+type Responses = HashMap<(&'static str, Digest), Response>;
 
 /// What limits the concurrent requests, by system and instance.
-type Limits = HashMap<(&'static str, Option<String>), Arc<Semaphore>>;
+type Limits = HashMap<(&'static str, Option<Digest>), Arc<Semaphore>>;
 
 /// All external systems.
 pub(crate) struct ExternalSystems {
@@ -52,9 +62,9 @@ impl ExternalSystems {
     pub(crate) fn cached(&self, request: &ExternalRequest) -> Option<Lookup<Arc<Value>>> {
         let now = Instant::now();
         let mut responses = self.responses();
-        responses.retain(|_, (until, _)| *until > now);
-        let (_, response) = responses.get(&(request.system, request.content.clone()))?;
-        Some(Lookup::Found(Arc::clone(response)))
+        responses.retain(|_, response| response.until > now);
+        let response = responses.get(&place(request))?;
+        Some(Lookup::Found(Arc::clone(&response.value)))
     }
 
     /// Sends a request that only reads, and remembers the response.
@@ -65,9 +75,12 @@ impl ExternalSystems {
         let response = timeout(TIMEOUT, reading)
             .await
             .map_err(|_| slow(request))??;
-        let until = Instant::now() + driver.validity();
-        let place = (request.system, request.content.clone());
-        self.responses().insert(place, (until, Arc::new(response)));
+        let response = Response {
+            until: Instant::now() + driver.validity(),
+            instance: instance(&request.content),
+            value: Arc::new(response),
+        };
+        self.responses().insert(place(request), response);
         Ok(())
     }
 
@@ -77,15 +90,15 @@ impl ExternalSystems {
         let _permit = self.permit(call).await;
         let called = timeout(TIMEOUT, called).await;
         let instance = instance(&call.content);
-        self.responses().retain(|(system, content), _| {
-            *system != call.system || self::instance(content) != instance
+        self.responses().retain(|(system, _), response| {
+            *system != call.system || response.instance != instance
         });
         called.map_err(|_| slow(call))?
     }
 
     /// Waits until its instance of the system may get another request.
     async fn permit(&self, request: &ExternalRequest) -> Option<OwnedSemaphorePermit> {
-        let instance = instance(&request.content).map(|access| access.to_string());
+        let instance = instance(&request.content);
         let limit = {
             let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
             // Permits, and who waits for one, share their limit.
@@ -110,10 +123,16 @@ impl ExternalSystems {
     }
 }
 
-/// The instance of a system that a request is sent to, as the request has it.
-fn instance(content: &str) -> Option<Value> {
-    let mut request: Value = serde_json::from_str(content).ok()?;
-    request.get_mut("access").map(Value::take)
+/// The system that a request is sent to, and what stands for its content.
+fn place(request: &ExternalRequest) -> (&'static str, Digest) {
+    let content = Value::from(request.content.as_str());
+    (request.system, Digest::of(&content))
+}
+
+/// What stands for the instance of a system that a request is sent to, as the request has it.
+fn instance(content: &str) -> Option<Digest> {
+    let request: Value = serde_json::from_str(content).ok()?;
+    request.get("access").map(Digest::of)
 }
 
 /// A driver that panics on a response fails the request, and not the operator.

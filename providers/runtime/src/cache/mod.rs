@@ -3,6 +3,7 @@
 mod dependencies;
 mod entry;
 mod objects;
+mod rest;
 #[cfg(test)]
 mod tests;
 mod trim;

@@ -170,6 +170,13 @@ impl Objects {
         places.filter_map(|place| Some((place, self.entries.get(place)?)))
     }
 
+    /// Drops the body of an object.
+    pub(crate) fn drop_body(&mut self, place: &Place) {
+        if let Some(entry) = self.entries.get_mut(place) {
+            entry.head_only();
+        }
+    }
+
     pub(crate) fn normalized(
         &self,
         place: &Place,

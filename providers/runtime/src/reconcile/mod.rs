@@ -219,7 +219,10 @@ impl Controller {
         Ok(match made.wrote || wrote {
             true => Outcome::Again,
             false if !is_complete => Outcome::Failed,
-            false => Outcome::Done(composed.desired.requeue_at.map(until)),
+            false => {
+                self.cache.rest(subject.reconcile(), &subject.head.uid);
+                Outcome::Done(composed.desired.requeue_at.map(until))
+            }
         })
     }
 

@@ -1,6 +1,7 @@
 //! Whole reconciles on an API server in memory.
 
 mod labels;
+mod rest;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -1,0 +1,100 @@
+//! What is kept of objects while their owner rests.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures::future::{join, join_all};
+use provider_composer::{
+    Composed, DesiredState, Failure, Key, Metadata, ObservedState, Operator, Owner, ResourceKind,
+    Use,
+};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::cache::follow;
+use crate::testing::{Server, THING, WIDGET, controller, during, until};
+
+/// Composes the Widgets `read` and `unread`, and looks up the first.
+struct Maker;
+
+impl Operator for Maker {
+    fn name(&self) -> &'static str {
+        "test-operator"
+    }
+
+    fn subject(&self) -> ResourceKind {
+        THING
+    }
+
+    fn ordered_deletion(&self) -> bool {
+        false
+    }
+
+    fn uses(&self) -> Vec<Use> {
+        vec![Use::composes(WIDGET)]
+    }
+
+    fn composed(
+        &self,
+        resource: &Value,
+        observed: &ObservedState<'_>,
+    ) -> Result<Composed, Failure> {
+        let owner = json!([{
+            "apiVersion": "test/v1", "kind": "Thing", "name": "one", "uid": resource["metadata"]["uid"], "controller": true,
+        }]);
+        let mut desired = DesiredState::default();
+        for name in ["read", "unread"] {
+            let metadata = json!({ "name": name, "namespace": "a", "ownerReferences": owner });
+            let widget = json!({ "metadata": metadata, "spec": { "a": "1" } });
+            desired.objects.insert(Key::new(WIDGET, "a", name), widget);
+        }
+        let read = observed.object(&Key::new(WIDGET, "a", "read"));
+        let metadata = Metadata {
+            name: "one".to_owned(),
+            namespace: Some("a".to_owned()),
+            ..Metadata::default()
+        };
+        Ok(Composed {
+            desired,
+            status: json!({ "isThere": read.found().is_some() }),
+            failed: BTreeSet::new(),
+            owner: Owner::of(THING, &metadata),
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_that_nobody_looked_up_are_dropped_and_neither_read_nor_missed() {
+    let server = Server::default();
+    let controller = controller(&server, vec![Box::new(Maker)], Vec::new());
+    server.put(THING, "a", "one", json!({}));
+    let api = server.api();
+    let cache = &controller.cache;
+    let watches = join_all([THING, WIDGET].map(|kind| follow(cache, &api, kind, "")));
+    let has_body = |name: &str| {
+        let entry = cache.find(&Key::new(WIDGET, "a", name)).found();
+        entry.map(|entry| entry.whole)
+    };
+    let value = || server.get(WIDGET, "a", "unread").unwrap()["spec"]["a"].clone();
+    during(join(watches, controller.work()), async {
+        until("a rest", || has_body("unread") == Some(false)).await;
+        assert_eq!(has_body("read"), Some(true));
+        assert_eq!(
+            server.get(THING, "a", "one").unwrap()["status"]["isThere"],
+            true
+        );
+
+        let requests = server.requests("");
+        cache.wake_operator("test-operator");
+        sleep(Duration::from_secs(10)).await;
+        assert_eq!(server.requests(""), requests);
+
+        let mut drifted = server.get(WIDGET, "a", "unread").unwrap();
+        drifted["spec"]["a"] = json!("2");
+        server.put(WIDGET, "a", "unread", drifted);
+        assert_eq!(value(), "2");
+        until("the repair", || value() == "1").await;
+        until("a rest", || has_body("unread") == Some(false)).await;
+    })
+    .await;
+}
