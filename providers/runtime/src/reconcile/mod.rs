@@ -77,8 +77,10 @@ struct Round {
 /// The result of writing the desired state.
 #[derive(Default)]
 struct Written {
-    /// Whether anything was written: then there may be more to do.
-    wrote: bool,
+    /// Whether objects were applied, labelled or generated, which is cached already.
+    applied: bool,
+    /// Whether objects were deleted or external systems called, of which the results are still to come.
+    acted: bool,
     /// Whether something was not written because it has changed since it was observed.
     is_outdated: bool,
     /// Failures for the user.
@@ -180,29 +182,34 @@ impl Controller {
             }
             Start::Compose => {}
         }
-        let Round {
-            composed,
-            known,
-            is_complete,
-        } = match self.compose(subject).await {
-            Ok(composed) => composed,
-            Err(failure) => {
-                self.refuse(subject, None, &failure).await?;
-                return Ok(Outcome::Failed);
-            }
+        let Some(mut round) = self.composed(subject).await? else {
+            return Ok(Outcome::Failed);
         };
         if !is_finalized && subject.operator.ordered_deletion() {
             self.set_finalizer(subject, true).await?;
             return Ok(Outcome::Again);
         }
-        let made = self.write(subject, &composed, &known).await?;
+        let mut made = self.write(subject, &round).await?;
+        if made.is_known() {
+            // Once more: one status says what comes of it, instead of two, each with its events.
+            round = match self.composed(subject).await? {
+                Some(round) => round,
+                None => return Ok(Outcome::Failed),
+            };
+            made = self.write(subject, &round).await?;
+        }
+        let Round {
+            composed,
+            is_complete,
+            ..
+        } = round;
         if let Some(problem) = made.problems.first() {
             self.refuse(subject, Some(&composed), problem).await?;
             return Ok(Outcome::Failed);
         }
         if subject.head.is_deleted()
             && composed.desired.is_empty()
-            && !made.wrote
+            && !made.wrote()
             && !made.is_outdated
             && self.is_all_gone(subject)
         {
@@ -216,7 +223,7 @@ impl Controller {
             // The cache may not have the change yet, so that deciding anew at once could repeat it.
             return Ok(Outcome::Failed);
         }
-        Ok(match made.wrote || wrote {
+        Ok(match made.wrote() || wrote {
             true => Outcome::Again,
             false if !is_complete => Outcome::Failed,
             false => {
@@ -224,6 +231,17 @@ impl Controller {
                 Outcome::Done(composed.desired.requeue_at.map(until))
             }
         })
+    }
+
+    /// Composes. Reports a failure, and returns none then.
+    async fn composed(&self, subject: &Subject<'_>) -> Result<Option<Round>, ApiError> {
+        match self.compose(subject).await {
+            Ok(round) => Ok(Some(round)),
+            Err(failure) => {
+                self.refuse(subject, None, &failure).await?;
+                Ok(None)
+            }
+        }
     }
 
     /// Composes, fetches what was missing, and composes again.

@@ -8,7 +8,7 @@ use provider_composer::{
 use serde_json::{Value, json};
 use tracing::{debug, info};
 
-use super::{AT_ONCE, Controller, Subject, Written};
+use super::{AT_ONCE, Controller, Round, Subject, Written};
 use crate::api::ApiError;
 use crate::apply::{Digest, wanted};
 use crate::cache::{Entry, Head, KnownKinds, State};
@@ -42,8 +42,9 @@ impl Controller {
     pub(super) async fn write(
         &self,
         subject: &Subject<'_>,
-        composed: &Composed,
-        known: &KnownKinds,
+        Round {
+            composed, known, ..
+        }: &Round,
     ) -> Result<Written, ApiError> {
         let mut made = Written::default();
         for group in composed.desired.writes() {
@@ -56,12 +57,12 @@ impl Controller {
         if !made.problems.is_empty() || made.is_outdated {
             return Ok(made);
         }
-        made.wrote |= self.prune(subject, composed, known).await?;
+        made.acted = self.prune(subject, composed, known).await?;
         for call in &composed.desired.calls {
             if !subject.guard.is_valid() {
                 return Err(ApiError::NotLeading);
             }
-            made.wrote = true;
+            made.acted = true;
             if let Err(error) = self.external(self.external.call(call)).await {
                 // Another call may be about something else.
                 made.problems.push(match &error {
@@ -305,11 +306,21 @@ fn shown(error: ApiError, key: &Key, done: &str) -> One {
 }
 
 impl Written {
+    /// Whether anything was written: then there may be more to do.
+    pub(super) fn wrote(&self) -> bool {
+        self.applied || self.acted
+    }
+
+    /// Whether all that was written is known by now, and there was something.
+    pub(super) fn is_known(&self) -> bool {
+        self.applied && !self.acted && !self.is_outdated && self.problems.is_empty()
+    }
+
     fn gather(&mut self, results: Vec<One>) -> Result<(), ApiError> {
         for result in results {
             match result? {
                 Ok(Effect::Nothing) => {}
-                Ok(Effect::Written) => self.wrote = true,
+                Ok(Effect::Written) => self.applied = true,
                 Ok(Effect::Outdated) => self.is_outdated = true,
                 Err(problem) => self.problems.push(problem),
             }

@@ -85,6 +85,12 @@ async fn bodies_that_nobody_looked_up_are_dropped_and_neither_read_nor_missed() 
         );
 
         let requests = server.requests("");
+        let writes = requests.iter().filter(|line| !line.starts_with("GET"));
+        assert_eq!(
+            writes.count(),
+            3,
+            "two Widgets and one status: {requests:?}"
+        );
         cache.wake_operator("test-operator");
         sleep(Duration::from_secs(10)).await;
         assert_eq!(server.requests(""), requests);
