@@ -49,6 +49,12 @@ impl Keystones {
     }
 }
 
+/// Serves Keystones by HTTP, distinguished by the host that a request is for. Their path is only `/v3`.
+pub(crate) async fn serve(port: u16) -> Result<Server> {
+    let all = All::default();
+    Server::start(port, move |request| answer(Arc::clone(&all), request)).await
+}
+
 /// Serves a single Keystone by HTTPS. Its path is only `/v3`.
 pub(crate) async fn serve_encrypted(port: u16, identity: &Identity) -> Result<Server> {
     let all = All::default();
@@ -65,8 +71,10 @@ async fn answer(all: All, request: Request<Incoming>) -> Result<Response<Full<By
         Err(_) => Value::Null,
     };
     let path: Vec<&str> = head.uri.path().split('/').skip(1).collect();
+    let host = head.headers.get(hyper::header::HOST);
+    let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
     let asked = match path.as_slice() {
-        ["v3", rest @ ..] => Some(("", rest)),
+        ["v3", rest @ ..] => Some((host, rest)),
         [name, "v3", rest @ ..] => Some((*name, rest)),
         _ => None,
     };

@@ -272,6 +272,9 @@ impl Operator {
             .flag("root-ca-file", &authority)
             .flag("secure-port", "0")
             .flag("leader-elect", "false")
+            // Scenarios with many objects would wait for its usual limits.
+            .flag("kube-api-qps", "200")
+            .flag("kube-api-burst", "400")
             .flag("controllers", controllers);
         machine.start(process, &program)
     }

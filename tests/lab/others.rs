@@ -69,6 +69,12 @@ const OF_SERVICES: [(Part, Kind); 6] = [
     (Part::Account, kind("rabbitmq.com/v1beta1", "Permission")),
 ];
 
+/// What Kubernetes looks after, where no pods are simulated.
+const WORKLOADS: [(Part, Kind); 2] = [
+    (Part::Kubernetes, kind("apps/v1", "Deployment")),
+    (Part::Kubernetes, kind("apps/v1", "StatefulSet")),
+];
+
 /// What our operators of services look after, and Kubernetes.
 const SERVICES: [(Part, Kind); 10] = [
     (Part::Kubernetes, kind("apps/v1", "StatefulSet")),
@@ -126,6 +132,16 @@ impl Others {
     /// When a kind isn't served.
     pub async fn beside_services(cluster: &Cluster) -> Result<Self> {
         Self::of(cluster, FOREIGN.into_iter().chain(OF_SERVICES), None).await
+    }
+
+    /// Begins to simulate them beside our own operators of services, and the controllers of Deployments and StatefulSets, which
+    /// have no pods. The kinds must be installed.
+    ///
+    /// # Errors
+    /// When a kind isn't served.
+    pub async fn instead_of_pods(cluster: &Cluster) -> Result<Self> {
+        let parts = FOREIGN.into_iter().chain(OF_SERVICES).chain(WORKLOADS);
+        Self::of(cluster, parts, None).await
     }
 
     async fn of(
@@ -204,13 +220,20 @@ impl Part {
         let generation = object.metadata.generation;
         let replicas = spec["replicas"].as_u64().unwrap_or(1);
         match self {
-            Self::Kubernetes => json!({
-                "observedGeneration": generation,
-                "replicas": replicas,
-                "readyReplicas": replicas,
-                "updatedReplicas": replicas,
-                "availableReplicas": replicas,
-            }),
+            Self::Kubernetes => {
+                let mut status = json!({
+                    "observedGeneration": generation,
+                    "replicas": replicas,
+                    "readyReplicas": replicas,
+                    "updatedReplicas": replicas,
+                    "availableReplicas": replicas,
+                });
+                if kind.kind == "Deployment" {
+                    let available = condition("Available", "True", "MinimumReplicasAvailable");
+                    status["conditions"] = json!([available]);
+                }
+                status
+            }
             Self::MariaDb => json!({
                 "replicas": replicas,
                 "conditions": [condition("Ready", "True", "StatefulSetReady")],

@@ -22,6 +22,9 @@ const CONTROLLERS: &str = "deployment-controller,replicaset-controller,statefuls
                            job-controller,serviceaccount-controller,resourcequota-controller,\
                            persistentvolumeclaim-protection-controller";
 
+/// Those that Jobs need.
+const JOB_CONTROLLERS: &str = "job-controller,serviceaccount-controller";
+
 /// The pods of a cluster, simulated until this is dropped.
 pub struct Pods {
     _kubelet: Watched,
@@ -33,8 +36,20 @@ impl Pods {
     /// # Errors
     /// When a part of it can't be built or started.
     pub async fn simulate(machine: &Machine, cluster: &Cluster) -> Result<Self> {
+        Self::of(machine, cluster, CONTROLLERS).await
+    }
+
+    /// Gives a cluster the pods of Jobs, and no others.
+    ///
+    /// # Errors
+    /// When a part of it can't be built or started.
+    pub(crate) async fn of_jobs(machine: &Machine, cluster: &Cluster) -> Result<Self> {
+        Self::of(machine, cluster, JOB_CONTROLLERS).await
+    }
+
+    async fn of(machine: &Machine, cluster: &Cluster, controllers: &str) -> Result<Self> {
         let process = format!("controllers-{}", cluster.name());
-        Operator::controllers(machine, cluster, &process, CONTROLLERS)?;
+        Operator::controllers(machine, cluster, &process, controllers)?;
         let mut kubelet = Watched::default();
         let client = cluster.client();
         let act = move |pod| live(client.clone(), pod);

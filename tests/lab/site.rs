@@ -7,22 +7,61 @@ use anyhow::Result;
 use c5c3_program::Build;
 use serde_json::{Value, json};
 
+use crate::claims::credentials;
 use crate::cluster::{self, Cluster, Etcd};
 use crate::function::our_program;
+use crate::keystones;
 use crate::machine::{Machine, Program};
 use crate::objects::{Kind, kind};
 use crate::others::Others;
+use crate::pods::Pods;
+use crate::serve::Server;
+use crate::watched::Watched;
 
 const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 
-/// A control plane cluster in which everything but our operator is simulated.
+/// The port of a control plane's Keystone.
+const KEYSTONE: u16 = 5000;
+
+/// Our operators of control planes.
+const OPERATORS: &[&str] = &[
+    "c5c3",
+    "keystone",
+    "glance",
+    "placement",
+    "ovn",
+    "neutron",
+    "nova",
+    "cinder",
+    "tempest",
+];
+
+/// A control plane cluster in which everything but our operators is simulated.
 pub struct Site {
     /// The machine it is on.
     pub machine: Arc<Machine>,
     /// The cluster.
     pub cluster: Cluster,
     program: PathBuf,
+    /// Our operators that run in a process.
+    operators: &'static [&'static str],
     _others: Others,
+    _beside: Option<Beside>,
+}
+
+/// What is simulated besides, where our operators of services run.
+struct Beside {
+    _keystones: Server,
+    _credentials: Watched,
+    _pods: Pods,
+}
+
+/// Starts a cluster with all kinds.
+async fn start(machine: &Machine) -> Result<Cluster> {
+    let etcd = Etcd::start(machine)?;
+    let cluster = Cluster::start(machine, &etcd, cluster::CONTROL_PLANE).await?;
+    cluster.install_control_plane_kinds().await?;
+    Ok(cluster)
 }
 
 /// Whether an operator is the only replica.
@@ -69,18 +108,48 @@ impl Site {
     /// When something can't be built, installed or started.
     pub async fn open(machine: &Arc<Machine>, build: Build) -> Result<Self> {
         let program = our_program(build)?;
-        let etcd = Etcd::start(machine)?;
-        let cluster = Cluster::start(machine, &etcd, cluster::CONTROL_PLANE).await?;
-        cluster.install_control_plane_kinds().await?;
+        let cluster = start(machine).await?;
         Ok(Self {
             _others: Others::simulate(machine, &cluster).await?,
+            _beside: None,
             machine: Arc::clone(machine),
             cluster,
             program,
+            operators: &["c5c3"],
         })
     }
 
-    /// Starts a c5c3-operator under a name of its process, with the rights of whoever the cluster is seen as. The answer is
+    /// As [`open`](Self::open), but with our operators of services in the same process as the c5c3-operator, for control planes of
+    /// these names without encryption. Of pods, there are only those of Jobs.
+    ///
+    /// # Errors
+    /// When something can't be built, installed or started.
+    pub async fn open_for_all_operators(
+        machine: &Arc<Machine>,
+        build: Build,
+        names: &[String],
+    ) -> Result<Self> {
+        let program = our_program(build)?;
+        let hosts = names.iter();
+        let hosts = hosts.map(|name| format!("keystone.{name}.svc.cluster.local"));
+        machine.resolve_to_loopback(&hosts.collect::<Vec<_>>())?;
+        let cluster = start(machine).await?;
+        let beside = Beside {
+            _keystones: keystones::serve(KEYSTONE).await?,
+            _credentials: credentials::of_users(&cluster).await?,
+            _pods: Pods::of_jobs(machine, &cluster).await?,
+        };
+        Ok(Self {
+            _others: Others::instead_of_pods(&cluster).await?,
+            _beside: Some(beside),
+            machine: Arc::clone(machine),
+            cluster,
+            program,
+            operators: OPERATORS,
+        })
+    }
+
+    /// Starts our operators under a name of its process, with the rights of whoever the cluster is seen as. The answer is
     /// the port that it serves health and metrics on, as soon as it has come that far.
     ///
     /// # Errors
@@ -89,7 +158,7 @@ impl Site {
         let port = self.machine.port();
         let mut program = Program::new(&self.program)
             .arg("operator")
-            .arg("c5c3")
+            .args(self.operators)
             .flag("address", format!("127.0.0.1:{port}"))
             .flag("kubeconfig", cluster.kubeconfig_file())
             // The holder of the Lease.

@@ -2,7 +2,7 @@
 
 mod certificates;
 mod cloud_site;
-mod credentials;
+pub(crate) mod credentials;
 mod operators;
 mod rook;
 mod running;

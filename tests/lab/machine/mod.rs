@@ -124,7 +124,10 @@ impl Machine {
     /// When the file for it can't be written.
     pub(crate) fn resolve_to_loopback(&self, names: &[String]) -> Result<()> {
         let file = self.folder().join("hosts");
-        fs::write(&file, format!("127.0.0.1 localhost {}\n", names.join(" ")))?;
+        // A line each: resolvers have a limit for the length of one.
+        let hosts = names.iter().map(|name| format!("127.0.0.1 {name}\n"));
+        let hosts: String = hosts.collect();
+        fs::write(&file, format!("127.0.0.1 localhost\n{hosts}"))?;
         let _ = self.resolution.set((file, "/etc/hosts"));
         Ok(())
     }

@@ -18,12 +18,14 @@ use super::seen::Seen;
 use super::start::to_first_reconcile;
 use crate::every_part;
 
-const OPERATOR: &str = "c5c3-operator";
+/// The process, and its account.
+pub const OPERATOR: &str = "c5c3-operator";
 
-const COUNT: usize = 100;
+/// How many control planes there are.
+pub const COUNT: usize = 100;
 
 /// How many are applied at once.
-const AT_ONCE: usize = 8;
+pub const AT_ONCE: usize = 8;
 
 /// Runs it.
 pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
@@ -40,9 +42,7 @@ pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
         " ms",
     );
 
-    let names: Vec<String> = (0..COUNT)
-        .map(|number| format!("many-{number:03}"))
-        .collect();
+    let names = names();
     let port = site.start(OPERATOR, &account, Replicas::One)?;
     let process = Process::of(&machine, OPERATOR)?;
     let seen = Seen::begin(&site.cluster);
@@ -72,24 +72,8 @@ pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
     }
 
     rests(&machine, port).await?;
-    let (before, worked) = (asked(&site)?.len(), process.worked()?);
-    tokio::time::sleep(minutes(1)).await;
-    let after = asked(&site)?;
-    let minute = &after[before..];
-    let writes = minute.iter().filter(|request| request.writes()).count();
-    budget.limit("writes in the minute after", writes as f64, 0.0, "");
-    budget.limit(
-        "reads in the minute after",
-        (minute.len() - writes) as f64,
-        0.0,
-        "",
-    );
-    let worked_idle = process.worked()? - worked;
-    budget.report(
-        "processor time in the minute after",
-        milliseconds(worked_idle),
-        " ms",
-    );
+    let worked = process.worked()?;
+    minute_after(&mut budget, &site, &process).await?;
     budget.limit("memory", process.memory()?, 64.0, " MB");
     budget.report("memory at its peak", process.peak()?, " MB");
 
@@ -111,7 +95,7 @@ pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
         " ms",
     );
 
-    few_writes(&mut budget, &names, &seen, &after);
+    few_writes(&mut budget, &names, &seen, &asked(&site)?);
     machine.kill(OPERATOR)?;
     // Which reads every Secret that these ask for, as far as eight at once can.
     let again = to_first_reconcile(&site, &account).await?;
@@ -121,6 +105,35 @@ pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
         " ms",
     );
     budget.check()
+}
+
+/// The names of all control planes.
+pub fn names() -> Vec<String> {
+    let numbers = 0..COUNT;
+    numbers.map(|number| format!("many-{number:03}")).collect()
+}
+
+/// The minute after all are Ready, in which nothing is written or read.
+pub async fn minute_after(budget: &mut Budget, site: &Site, process: &Process) -> Result<()> {
+    let (before, worked) = (asked(site)?.len(), process.worked()?);
+    tokio::time::sleep(minutes(1)).await;
+    let after = asked(site)?;
+    let minute = &after[before..];
+    let writes = minute.iter().filter(|request| request.writes()).count();
+    budget.limit("writes in the minute after", writes as f64, 0.0, "");
+    budget.limit(
+        "reads in the minute after",
+        (minute.len() - writes) as f64,
+        0.0,
+        "",
+    );
+    let worked_idle = process.worked()? - worked;
+    budget.report(
+        "processor time in the minute after",
+        milliseconds(worked_idle),
+        " ms",
+    );
+    Ok(())
 }
 
 /// Applies ControlPlanes of these names, and the Secrets that are their users' to make; says when each was.
@@ -134,7 +147,7 @@ async fn apply(site: &Site, names: &[String]) -> Result<BTreeMap<String, Instant
 }
 
 /// Waits until an operator asks for nothing any more.
-async fn rests(machine: &Machine, port: u16) -> Result<()> {
+pub async fn rests(machine: &Machine, port: u16) -> Result<()> {
     eventually("it rests", minutes(1), async || {
         machine.check(OPERATOR)?;
         let calls = Page::at(port).await?.sum("operator_api_calls_total");
