@@ -182,7 +182,7 @@ fn addresses(
     let addresses = addresses.filter(|ip| !ip.is_empty());
     let addresses: Result<Vec<IpAddr>, Progress> = addresses
         .map(|ip| {
-            ip.parse().map_err(|_| Progress::Unknown {
+            ip.parse::<IpAddr>().map_err(|_| Progress::Unknown {
                 message: format!(
                     "{ip} of the load balancer of the Service {name} is not a valid address"
                 ),

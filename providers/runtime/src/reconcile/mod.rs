@@ -190,7 +190,7 @@ impl Controller {
             return Ok(Outcome::Again);
         }
         let mut made = self.write(subject, &round).await?;
-        if made.is_known() {
+        if made.is_known() && self.is_current(subject) {
             // Once more: one status says what comes of it, instead of two, each with its events.
             round = match self.composed(subject).await? {
                 Some(round) => round,
@@ -231,6 +231,12 @@ impl Controller {
                 Outcome::Done(composed.desired.requeue_at.map(until))
             }
         })
+    }
+
+    /// Whether the subject is as it was when its reconcile began, as far as that is known.
+    fn is_current(&self, subject: &Subject<'_>) -> bool {
+        let entry = self.cache.find(&subject.key).found();
+        entry.is_some_and(|entry| entry.head().resource_version == subject.head.resource_version)
     }
 
     /// Composes. Reports a failure, and returns none then.
