@@ -32,6 +32,9 @@ const LATE: Duration = Duration::from_secs(10);
 /// How many objects are listed at once: what isn't kept of them is dropped page by page, and each may be a megabyte or more.
 const PAGE: usize = 10;
 
+/// How many published documents are read at once: an operator waits for those of all its kinds before its first reconcile.
+const DOCUMENTS: usize = 2;
+
 const JSON: &str = "application/json";
 const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
@@ -44,6 +47,8 @@ pub(crate) struct Api {
     metrics: Metrics,
     /// One page at a time is in memory.
     pages: Arc<Semaphore>,
+    /// A few published documents at a time are.
+    documents: Arc<Semaphore>,
 }
 
 /// How much of objects is read.
@@ -155,11 +160,11 @@ impl ApiError {
 
 impl Api {
     pub(crate) fn new(client: Client, metrics: Metrics) -> Self {
-        let pages = Arc::new(Semaphore::new(1));
         Self {
             client,
             metrics,
-            pages,
+            pages: Arc::new(Semaphore::new(1)),
+            documents: Arc::new(Semaphore::new(DOCUMENTS)),
         }
     }
 
@@ -174,14 +179,14 @@ impl Api {
     }
 
     /// Returns what the API server publishes of a kind's group and version, as OpenAPI 3. The document can be as large as a page of a
-    /// list, so it takes a permit of those.
+    /// list, so few are read at once.
     pub(crate) async fn published<T: serde::de::DeserializeOwned>(
         &self,
         kind: ResourceKind,
     ) -> Result<T, ApiError> {
         let url = format!("/openapi/v3/apis/{}/{}", kind.group, kind.version);
         let request = Request::get(url).header(ACCEPT, JSON);
-        let _permit = self.pages.acquire().await.ok();
+        let _permit = self.documents.acquire().await.ok();
         self.send("get", request, Vec::new()).await
     }
 

@@ -8,6 +8,7 @@
 //! each authenticated user may read, so no rights over definitions are needed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use c5c3_api::custom_resource::{self, OBSERVED_GENERATION_DESCRIPTION};
 use provider_composer::ResourceKind;
@@ -29,9 +30,13 @@ pub(crate) enum Origin {
     Unknown,
 }
 
-/// The kinds that are known to have this project's definition, so that each is asked for once and not by namespace.
+/// Of each group and version, the kinds that are known to have this project's definition, so that it is asked for once, and not by kind
+/// and namespace.
 #[derive(Default)]
-pub(crate) struct Origins(Mutex<BTreeSet<ResourceKind>>);
+pub(crate) struct Origins(Mutex<BTreeMap<(&'static str, &'static str), Arc<Mutex<Own>>>>);
+
+/// Names of kinds.
+type Own = BTreeSet<String>;
 
 impl Origins {
     /// Returns whose the definition of a kind is. Of kinds that this project doesn't define, nothing is asked.
@@ -42,21 +47,23 @@ impl Origins {
         if !custom_resource::is_defined(kind.group, kind.plural) {
             return Ok(Origin::Own);
         }
-        // Locked until the API server has answered: whoever asks for the kind meanwhile needs the same answer.
-        let mut own = self.0.lock().await;
-        if own.contains(&kind) {
+        // Locked until the API server has answered: whoever asks for a kind of the group meanwhile needs the same answer.
+        let own = self.group(kind).await;
+        let mut own = own.lock().await;
+        if own.contains(kind.kind) {
             return Ok(Origin::Own);
         }
-        let origin = ask(api, kind).await?;
-        if origin == Origin::Own {
-            own.insert(kind);
-        }
-        Ok(origin)
+        ask(api, kind, &mut own).await
     }
 
     /// Forgets a kind that is missing.
     pub(crate) async fn forget(&self, kind: ResourceKind) {
-        self.0.lock().await.remove(&kind);
+        self.group(kind).await.lock().await.remove(kind.kind);
+    }
+
+    async fn group(&self, kind: ResourceKind) -> Arc<Mutex<Own>> {
+        let mut groups = self.0.lock().await;
+        Arc::clone(groups.entry((kind.group, kind.version)).or_default())
     }
 }
 
@@ -113,9 +120,19 @@ struct Described {
     description: String,
 }
 
-async fn ask(api: &Api, kind: ResourceKind) -> Result<Origin, ApiError> {
-    match api.published(kind).await {
-        Ok(published) => Ok(origin(&published, kind)),
+/// Asks for a kind, and notes which of its group are this project's.
+async fn ask(api: &Api, kind: ResourceKind, own: &mut Own) -> Result<Origin, ApiError> {
+    match api.published::<Published>(kind).await {
+        Ok(published) => {
+            let origin = published.origin(kind);
+            match own.is_empty() {
+                // At the start. Later, another kind may have gone since the document was written.
+                true => own.extend(published.own(kind)),
+                false if origin == Origin::Own => drop(own.insert(kind.kind.to_owned())),
+                false => {}
+            }
+            Ok(origin)
+        }
         // What it publishes has another form than Kubernetes has today.
         Err(ApiError::Client(kube::Error::SerdeError(_))) => Ok(Origin::Unknown),
         Err(error) => match error.code() {
@@ -127,28 +144,42 @@ async fn ask(api: &Api, kind: ResourceKind) -> Result<Origin, ApiError> {
     }
 }
 
-fn origin(published: &Published, kind: ResourceKind) -> Origin {
-    let mut schemas = published.components.schemas.values();
-    let schema = schemas.find(|schema| {
-        let mut kinds = schema.kinds.iter();
-        kinds.any(|names| {
-            names.kind == kind.kind && names.version == kind.version && names.group == kind.group
-        })
-    });
-    match schema {
-        Some(schema) => {
-            let observed = &schema.properties.status.properties.observed_generation;
-            match observed.description == OBSERVED_GENERATION_DESCRIPTION {
-                true => Origin::Own,
-                false => Origin::Foreign,
-            }
+impl Published {
+    /// Whose the definition of a kind is.
+    fn origin(&self, kind: ResourceKind) -> Origin {
+        let mut kinds = self.kinds(kind);
+        match kinds.find(|(names, _)| names.kind == kind.kind) {
+            Some((_, schema)) if schema.is_own() => Origin::Own,
+            Some(_) => Origin::Foreign,
+            None => Origin::Unpublished,
         }
-        None => Origin::Unpublished,
+    }
+
+    /// The kinds of the same group and version whose definitions are this project's.
+    fn own(&self, kind: ResourceKind) -> impl Iterator<Item = String> {
+        let own = self.kinds(kind).filter(|(_, schema)| schema.is_own());
+        own.map(|(names, _)| names.kind.clone())
+    }
+
+    /// All kinds of the same group and version, with their schemas.
+    fn kinds(&self, kind: ResourceKind) -> impl Iterator<Item = (&Names, &Schema)> {
+        let schemas = self.components.schemas.values();
+        let all = schemas.flat_map(|schema| schema.kinds.iter().map(move |names| (names, schema)));
+        all.filter(move |(names, _)| names.version == kind.version && names.group == kind.group)
+    }
+}
+
+impl Schema {
+    fn is_own(&self) -> bool {
+        let observed = &self.properties.status.properties.observed_generation;
+        observed.description == OBSERVED_GENERATION_DESCRIPTION
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use c5c3_api::control_plane::ControlPlaneSpec;
+    use c5c3_api::credential_rotation::CredentialRotationSpec;
     use c5c3_api::nova::NovaSpec;
     use serde_json::{Value, json};
 
@@ -222,6 +253,29 @@ mod tests {
         origins.forget(NOVA).await;
         server.state().published = Some(published(&json!({ "type": "object" })));
         assert_eq!(origins.of(&api, NOVA).await.unwrap(), Origin::Foreign);
+    }
+
+    #[tokio::test]
+    async fn kinds_of_a_group_are_asked_for_together() {
+        let own = custom_resource::custom_resource::<ControlPlaneSpec>();
+        let mut own = own["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone();
+        let kinds = [
+            ResourceKind::of::<ControlPlaneSpec>(),
+            ResourceKind::of::<CredentialRotationSpec>(),
+        ];
+        assert_eq!(kinds[0].group, kinds[1].group);
+        own["x-kubernetes-group-version-kind"] = kinds
+            .iter()
+            .map(|kind| json!({ "group": kind.group, "version": kind.version, "kind": kind.kind }))
+            .collect();
+        let server = Server::default();
+        let schemas = json!({ "both": own });
+        server.state().published = Some(json!({ "components": { "schemas": schemas } }));
+        let (origins, api) = (Origins::default(), server.api());
+        for kind in kinds {
+            assert_eq!(origins.of(&api, kind).await.unwrap(), Origin::Own);
+        }
+        assert_eq!(server.requests("/openapi/v3/").len(), 1);
     }
 
     #[tokio::test]
