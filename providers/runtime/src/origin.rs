@@ -128,7 +128,9 @@ async fn ask(api: &Api, kind: ResourceKind, own: &mut Own) -> Result<Origin, Api
             match own.is_empty() {
                 // At the start. Later, another kind may have gone since the document was written.
                 true => own.extend(published.own(kind)),
-                false if origin == Origin::Own => drop(own.insert(kind.kind.to_owned())),
+                false if origin == Origin::Own => {
+                    own.insert(kind.kind.to_owned());
+                }
                 false => {}
             }
             Ok(origin)
