@@ -208,29 +208,34 @@ pub fn distinct(own: [(&str, &Database); 2], cells: &[Cell<'_>]) -> Result<(), F
 }
 
 /// The cells that run and are no longer wanted, by the Deployments of their conductors and by Nova's status.
+///
+/// # Errors
+/// Deployments can't be listed: what isn't known of a cell would be deleted.
 pub fn removed(
     service: &Service<'_>,
     spec: &NovaSpec,
     status: &NovaStatus,
     observed: &ObservedState<'_>,
-) -> BTreeSet<String> {
+) -> Result<BTreeSet<String>, Failure> {
     let labels = service.labels();
     let labels: Vec<(&str, &str)> = labels
         .iter()
         .map(|(label, value)| (label.as_str(), value.as_str()))
         .collect();
-    let found = observed
-        .keys(Deployment::KIND, service.namespace, &labels)
-        .found();
+    let found = match observed.keys(Deployment::KIND, service.namespace, &labels) {
+        Lookup::Found(found) => found,
+        Lookup::Missing => Vec::new(),
+        Lookup::Unknown(why) => return Err(Failure::transient(Reason::LookupFailed, why)),
+    };
     let suffix = format!("-{}", NOVA_CONDUCTOR.name);
     let prefix = format!("{}-", service.name);
-    let running = found.iter().flatten().filter_map(|key| {
+    let running = found.iter().filter_map(|key| {
         let cell = key.name.strip_prefix(&prefix)?.strip_suffix(&suffix)?;
         Some(cell.to_owned())
     });
     let known = status.cells.iter().map(|cell| cell.name.clone());
     let wanted = |name: &String| spec.cells.iter().any(|cell| cell.name == *name);
-    running.chain(known).filter(|name| !wanted(name)).collect()
+    Ok(running.chain(known).filter(|name| !wanted(name)).collect())
 }
 
 /// Deletes a cell from Nova's API database, and leaves all that it consists of until that is done: Nova refuses while the cell has

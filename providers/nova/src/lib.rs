@@ -105,6 +105,7 @@ impl Composer for Nova {
             spec,
             status,
             cells: &cells,
+            removed: cells::removed(&service, spec, status, observed)?,
             continued: entry::continued(&subject.metadata.annotations),
             states: Vec::new(),
         };
@@ -138,7 +139,7 @@ impl Composer for Nova {
             nova.workload(&facts, &control, observed, desired)
         });
         if workload.is_err() {
-            nova.keep(observed, desired);
+            nova.keep(desired);
         }
         let service_status = context.run(progress(&databases), workload, observed, desired)?;
         let archived = databases::archived(&context.jobs, &cron, observed, desired);

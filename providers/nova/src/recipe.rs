@@ -28,6 +28,8 @@ pub struct Recipe<'a> {
     pub status: &'a NovaStatus,
     /// Its cells.
     pub cells: &'a [Cell<'a>],
+    /// Cells that run and are no longer wanted.
+    pub removed: BTreeSet<String>,
     /// The cells that are mapped with the servers of former ones.
     pub continued: BTreeSet<&'a str>,
     /// How far each cell has come, those that are being removed last.
@@ -94,7 +96,7 @@ impl Recipe<'_> {
             }
             self.states.push((name.clone(), reached));
         }
-        for name in cells::removed(service, self.spec, self.status, observed) {
+        for name in self.removed.clone() {
             let deleted = cells::delete(&name, &cell0, service, jobs, desired);
             if !deleted.is_ready() {
                 mappings.insert(name.clone(), "removed".to_owned());
@@ -241,11 +243,11 @@ impl Recipe<'_> {
     }
 
     /// Leaves what isn't known yet as it is: the Secrets of hypervisors, cells that are being removed, the CronJob.
-    pub fn keep(&mut self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+    pub fn keep(&mut self, desired: &mut DesiredState) {
         for cell in self.cells {
             compute::keep(self.service, &cell.spec.name, desired);
         }
-        for cell in cells::removed(self.service, self.spec, self.status, observed) {
+        for cell in self.removed.clone() {
             cells::keep(&cell, self.service, desired);
             let progress = Progress::waiting(
                 Reason::Removing,

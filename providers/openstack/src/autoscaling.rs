@@ -5,7 +5,7 @@ use k8s_openapi::api::autoscaling::v2::{
     CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec, MetricSpec,
     MetricTarget, ResourceMetricSource,
 };
-use provider_composer::{DesiredState, Failure, ObservedState, Reason};
+use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Reason};
 
 use crate::component::Component;
 
@@ -64,18 +64,20 @@ impl Component<'_> {
         Ok(())
     }
 
-    /// The desired replicas of the Deployment. With autoscaling, those that the autoscaler chose, within its bounds.
-    pub(crate) fn replicas(&self, observed: &ObservedState<'_>) -> i32 {
+    /// The desired replicas of the Deployment. With autoscaling, those that the autoscaler chose, within its bounds; none while that
+    /// can't be read.
+    pub(crate) fn replicas(&self, observed: &ObservedState<'_>) -> Option<i32> {
         let least = count(self.scale.replicas);
         let Some(autoscaling) = self.scale.autoscaling else {
-            return least;
+            return Some(least);
         };
-        let deployment = observed.get::<Deployment>(self.service.namespace, &self.object);
-        let chosen = deployment
-            .found()
-            .and_then(|deployment| deployment.body.spec.replicas);
+        let chosen = match observed.get::<Deployment>(self.service.namespace, &self.object) {
+            Lookup::Found(deployment) => deployment.body.spec.replicas,
+            Lookup::Missing => None,
+            Lookup::Unknown(_) => return None,
+        };
         let most = count(autoscaling.max_replicas).max(least);
-        chosen.unwrap_or(least).clamp(least, most)
+        Some(chosen.unwrap_or(least).clamp(least, most))
     }
 }
 

@@ -66,7 +66,7 @@ impl Controller {
         }
     }
 
-    /// Applies the object with the pods' template.
+    /// Applies the object with the pods' template. It stays as it is while it can't be read how many pods an autoscaler chose.
     pub fn compose(
         self,
         component: &Component<'_>,
@@ -76,7 +76,10 @@ impl Controller {
     ) {
         let (namespace, name) = (component.service.namespace, &component.object);
         let (metadata, selector) = (component.metadata(), selector(&component.selector()));
-        let replicas = Some(component.replicas(observed));
+        let Some(replicas) = component.replicas(observed) else {
+            return desired.keep(self.key(component));
+        };
+        let replicas = Some(replicas);
         match self {
             Self::Deployment => {
                 let spec = DeploymentSpec {

@@ -76,6 +76,17 @@ fn an_autoscaler_chooses_within_its_bounds() {
 }
 
 #[test]
+fn replicas_stay_while_it_is_unknown_how_many_an_autoscaler_chose() {
+    let mut cluster = with(json!({ "autoscaling": { "maxReplicas": 6 } }));
+    cluster.change::<Deployment>("keystone", |deployment| {
+        deployment["spec"]["replicas"] = json!(5);
+        deployment["spec"]["minReadySeconds"] = json!("not a number");
+    });
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(replicas(&cluster), Some(&json!(5)));
+}
+
+#[test]
 fn an_autoscaler_without_a_measure_or_room_is_refused() {
     for (more, says) in [
         (

@@ -6,7 +6,7 @@ use c5c3_api::nova::NovaSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::Custom;
+use provider_composer::{Custom, Resource};
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack_fixtures::Cluster;
@@ -251,6 +251,25 @@ fn cell_with_hosts_stays_until_it_has_none() {
     assert!(cluster.get::<Secret>("nova-cell2-compute").is_none());
     assert!(!has_certificate(&cluster));
     assert_eq!(mappings(&cluster), ["cell0", "cell1"]);
+}
+
+#[test]
+fn nothing_of_a_removed_cell_is_deleted_while_deployments_cannot_be_listed() {
+    let mut cluster = running();
+    add_cell2(&mut cluster);
+    cluster.settle(&NOVA, "nova");
+    change(&mut cluster, |spec| {
+        spec["cells"] = json!([{ "name": "cell1" }])
+    });
+    cluster.change::<Custom<NovaSpec>>("nova", |nova| nova["status"]["cells"] = json!([]));
+    // Nothing is deployed without it.
+    cluster.delete::<Secret>("nova-api-db-credentials");
+    cluster.set_readable(Deployment::KIND, false);
+    let failure = cluster.compose(&NOVA, "nova").err().unwrap();
+    assert_eq!(failure.to_string(), "deployments can't be read");
+    assert!(cluster.get::<Secret>("nova-cell2-compute").is_some());
+    let certificate = cluster.get::<Manifest<Certificate>>("nova-cell2-vnc-host");
+    assert!(certificate.is_some());
 }
 
 #[test]
