@@ -97,7 +97,7 @@ impl<'a> Runs<'a> {
         waits: &Progress,
         desired: &mut DesiredState,
     ) -> Progress {
-        if self.active().next().is_some() {
+        if self.may_be_active() {
             self.jobs.keep_files(desired);
         }
         let task = Task {
@@ -197,7 +197,7 @@ impl<'a> Runs<'a> {
             desired.conditions.note(CLEANED_UP, &cleaned_up);
         }
         // A run uses the credential that it began with.
-        if let Some(id) = id.filter(|_| self.active().next().is_none()) {
+        if let Some(id) = id.filter(|_| !self.may_be_active()) {
             status.application_credential = Some(id.to_owned());
         }
         status
@@ -216,6 +216,11 @@ impl<'a> Runs<'a> {
             .collect();
         ended.sort_by_key(Run::finished);
         ended
+    }
+
+    /// Whether a pod runs or will, as far as pods can be read.
+    fn may_be_active(&self) -> bool {
+        matches!(self.pods, Lookup::Unknown(_)) || self.active().next().is_some()
     }
 
     /// The pods that run, or will.

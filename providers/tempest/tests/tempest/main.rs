@@ -170,6 +170,19 @@ fn application_credential_is_in_use_until_no_pod_has_it() {
     assert_eq!(status(&cluster)["applicationCredential"], "3d4c");
 }
 
+#[test]
+fn application_credential_is_in_use_while_pods_cannot_be_read() {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    credential(&mut cluster, "3d4c");
+    cluster.set_readable(Pod::KIND, false);
+    cluster.settle(&TEMPEST, "tempest");
+    assert_eq!(status(&cluster)["applicationCredential"], "1f2e");
+    cluster.set_readable(Pod::KIND, true);
+    cluster.settle(&TEMPEST, "tempest");
+    assert_eq!(status(&cluster)["applicationCredential"], "3d4c");
+}
+
 #[rstest::rstest]
 #[case(json!({ "schedule": "0 0 30 2 *" }), "Invalid", "schedule \"0 0 30 2 *\" is never due: write minute")]
 #[case(
