@@ -1,5 +1,7 @@
 //! Who is woken by what.
 
+mod lists;
+
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -329,94 +331,4 @@ async fn only_watched_namespaces_are_read() {
         assert_eq!(everywhere, [""; 0]);
     })
     .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn kind_with_an_object_that_cannot_be_understood_is_unknown_and_not_shorter() {
-    let server = Server::default();
-    let cache = Cache::new(&things(), &[]);
-    let api = server.api();
-    let is_live = || cache.state(SECRET, "") == State::Live;
-    let is_unknown = || matches!(cache.state(SECRET, ""), State::Unknown(_));
-    let odd = Key::new(SECRET, "a", "odd");
-    server.put(SECRET, "a", "one", json!({}));
-    during(follow(&cache, &api, SECRET, ""), async {
-        until("the first list", is_live).await;
-        let labels = json!({ "metadata": { "labels": "not a map" } });
-        server.put(SECRET, "a", "odd", labels);
-        until("the loss", is_unknown).await;
-        assert_eq!(
-            cache.find(&odd).map(drop),
-            Lookup::Unknown(
-                "secrets can't be read now: the metadata of an object can't be understood"
-                    .to_owned()
-            )
-        );
-        server.delete(SECRET, "a", "odd");
-        until("the recovery", is_live).await;
-        assert!(cache.find(&odd).is_missing());
-    })
-    .await;
-}
-
-#[test]
-fn response_without_items_is_no_empty_list() {
-    let page = |items: &str| {
-        let text = format!("{{ \"metadata\": {{ \"resourceVersion\": \"1\" }}{items} }}");
-        let page = serde_json::from_str::<crate::api::Page>(&text);
-        page.ok().map(|page| page.items.len())
-    };
-    assert_eq!(page(", \"items\": [{}]"), Some(1));
-    assert_eq!(page(", \"items\": null"), Some(0));
-    assert_eq!(page(""), None);
-}
-
-/// A cache in which Secrets are known by their metadata.
-fn secrets(names: &[&str]) -> Cache {
-    let cache = Cache::new(&things(), &[]);
-    cache.set_state(SECRET, "", State::Live);
-    for name in names {
-        let metadata = json!({ "name": name, "namespace": "default", "resourceVersion": "1" });
-        let place = Place::new("default", name);
-        let object = json!({ "metadata": metadata });
-        let entry = cache.entry(SECRET, &place, object, false);
-        cache.objects(SECRET, "default").unwrap().saw(&place, entry);
-    }
-    cache
-}
-
-#[test]
-fn list_with_an_object_that_cannot_be_read_is_unknown_and_not_shorter() {
-    let (cache, external) = (secrets(&["one", "two"]), ExternalSystems::new(Vec::new()));
-    let keys = ["one", "two"].map(|name| Key::new(SECRET, "default", name));
-    let whole =
-        json!({ "metadata": { "name": "one", "namespace": "default", "resourceVersion": "1" } });
-    cache.fetched(&keys[0], whole);
-    let why = "Secret two can't be read: Forbidden (403)".to_owned();
-    let failed = BTreeMap::from([(Wanted::Object(keys[1].clone()), why.clone())]);
-    let view = View::new(&cache, &external, &failed);
-    let all = BTreeMap::new();
-    assert_eq!(view.objects(SECRET, "default", &all), Lookup::Unknown(why));
-    // Their names are known.
-    assert_eq!(
-        view.keys(SECRET, "default", &all),
-        Lookup::Found(keys.to_vec())
-    );
-    assert_eq!(view.wanted(), BTreeSet::new());
-}
-
-#[test]
-fn list_does_not_wait_for_what_is_read_besides() {
-    let (cache, external) = (secrets(&["one"]), ExternalSystems::new(Vec::new()));
-    cache.set_state(WIDGET, "", State::Live);
-    let failed = BTreeMap::new();
-    let view = View::new(&cache, &external, &failed);
-    let one = Key::new(SECRET, "default", "one");
-    assert!(view.object(&one).found().is_none());
-    let all = BTreeMap::new();
-    assert_eq!(
-        view.objects(WIDGET, "default", &all),
-        Lookup::Found(Vec::new())
-    );
-    assert_eq!(view.wanted(), BTreeSet::from([Wanted::Object(one)]));
 }
