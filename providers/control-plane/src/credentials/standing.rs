@@ -170,8 +170,10 @@ impl Standing {
             })
         };
         let newest = numbers.last().map(u32::to_string);
+        // All are looked at before anything is given up, so that all that is missing is fetched at once.
+        let credentials: Vec<Awaited<Credential>> = numbers.iter().map(credential).collect();
         Ok(Self {
-            credentials: numbers.iter().map(credential).collect::<Result<_, _>>()?,
+            credentials: credentials.into_iter().collect::<Awaited<_>>()?,
             sent: newest.clone(),
             delivered: newest,
             used: in_use.map_or(Used::Unsaid, |number| Used::Id(number.to_string())),

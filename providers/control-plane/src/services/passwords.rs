@@ -47,8 +47,10 @@ impl Recipe<'_> {
                 }
                 desired.generate(self.namespace(), &password.secret, generated);
             }
+            // Each is looked at, so that all that are missing are read at once.
+            let checked = self.checked(&password, observed);
             if progress.is_ready() {
-                progress = self.checked(&password, observed);
+                progress = checked;
             }
         }
         progress
