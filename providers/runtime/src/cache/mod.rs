@@ -282,9 +282,9 @@ impl Cache {
         made
     }
 
-    /// Caches an object. Its body is kept only where the object is a subject, where a composer looked it up, where an operator applied it, or
-    /// where it is in the namespace of a subject, whose pods would each be read by itself after a start. Others may be as many and as large as
-    /// their owners like.
+    /// Caches an object. Its body is kept only where the object is a subject, where a composer looked it up, where an operator applied it
+    /// (until [`rest`](Self::rest)), or where it is in the namespace of a subject, whose pods would each be read by itself after a start.
+    /// Others may be as many and as large as their owners like.
     fn entry(&self, kind: ResourceKind, place: &Place, object: Value, whole: bool) -> Entry {
         let mut entry = Entry::of(kind, object, whole, &self.managers);
         let mut interests = self.interests.iter();
