@@ -8,6 +8,7 @@ mod order;
 mod outside;
 mod refused;
 mod replicas;
+mod stored;
 mod trial;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 90 s, outside::systems_outside_are_asked_and_called, [CLUSTER]),
     scenario!(Gate, 90 s, refused::what_is_not_there_or_not_allowed_is_said_and_deletes_nothing, [CLUSTER]),
     scenario!(Gate, 90 s, replicas::of_two_replicas_one_writes, [CLUSTER]),
+    scenario!(Gate, 90 s, stored::api_server_answers_as_the_store_in_memory_does, [CLUSTER]),
 ];
 
 const TRIAL: Kind = kind("c5c3.io/v1alpha1", "SecretAggregate");

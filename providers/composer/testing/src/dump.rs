@@ -8,7 +8,7 @@ use provider_composer::{Key, ResourceKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Cluster, stored};
+use crate::{Cluster, Store, stored};
 
 /// Everything in a cluster, and the calls of external systems, which are repeated when the systems join the restored cluster.
 pub struct Dump {
@@ -51,17 +51,17 @@ enum Managed {
 impl Dump {
     /// Returns what is in a cluster, by the operators of a commit.
     pub fn of(cluster: &Cluster, commit: &str) -> Self {
-        let objects = cluster.objects.iter().map(|(key, object)| Dumped {
+        let objects = cluster.objects().iter().map(|(key, object)| Dumped {
             object: Value::clone(object),
             plural: key.kind.plural.to_owned(),
-            managed: managed(cluster.managed.get(key), object),
+            managed: managed(cluster.store.managed.get(key), object),
             drawn: cluster.drawn.get(key).copied(),
         });
         Self {
             header: Header {
                 commit: commit.to_owned(),
-                now: cluster.now,
-                created: cluster.created,
+                now: cluster.now(),
+                created: cluster.store.created,
                 calls: cluster.calls.clone(),
             },
             objects: objects.collect(),
@@ -95,25 +95,28 @@ impl Dump {
 
     /// Returns the cluster. Its external systems have to join it.
     pub fn restored(&self) -> Cluster {
-        let mut cluster = Cluster {
+        let mut store = Store {
             now: self.header.now,
             created: self.header.created,
-            calls: self.header.calls.clone(),
-            ..Cluster::default()
+            ..Store::default()
         };
+        let mut drawn = BTreeMap::new();
         for dumped in &self.objects {
             let key = dumped.key();
             let managed = dumped.managed.keys().map(|operator| {
                 let applied = dumped.applied(operator).unwrap_or_default();
                 (kept(operator), applied)
             });
-            cluster.managed.insert(key.clone(), managed.collect());
-            cluster
-                .drawn
-                .extend(dumped.drawn.map(|drawn| (key.clone(), drawn)));
-            cluster.objects.insert(key, Arc::new(dumped.object.clone()));
+            store.managed.insert(key.clone(), managed.collect());
+            drawn.extend(dumped.drawn.map(|drawn| (key.clone(), drawn)));
+            store.objects.insert(key, Arc::new(dumped.object.clone()));
         }
-        cluster
+        Cluster {
+            store,
+            drawn,
+            calls: self.header.calls.clone(),
+            ..Cluster::default()
+        }
     }
 }
 

@@ -8,7 +8,13 @@ use serde_json::Value;
 use crate::Cluster;
 
 /// Fields that differ between two clusters with the same objects: they count changes, or name objects by their order.
-const COUNTED: [&str; 4] = ["uid", "generation", "observedGeneration", "ownerReferences"];
+const COUNTED: [&str; 5] = [
+    "uid",
+    "generation",
+    "resourceVersion",
+    "observedGeneration",
+    "ownerReferences",
+];
 
 /// How many reconciles a subject may take to become Ready.
 const MOST_RECONCILES: usize = 2_000;

@@ -1,12 +1,15 @@
 //! A cluster in memory that runs composers, for their tests: it reconciles as the controller does, and counts every write and
 //! every call of an external system.
 
+pub mod api_server;
 pub mod conformance;
 pub mod dump;
 pub mod killed;
 mod objects;
+mod owned;
 mod refused;
 mod rounds;
+mod store;
 pub mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,16 +17,18 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
-use k8s_openapi::api::storage::v1::StorageClass;
 use provider_composer::reconcile::memory;
-use provider_composer::reconcile::{Controller, Event, Existing, Management, Reconcile};
+use provider_composer::reconcile::{Event, Management, Reconcile};
 use provider_composer::{
     Composed, Dependency, Failure, Generated, Key, Operator, Owner, ResourceKind, WHILE_WANTED,
     owner_reference,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
+
+pub use store::Store;
+
+use api_server::{Refusal, Request};
+use store::is_deleted;
 
 /// 2026-02-01T00:00:00Z, the time at which every cluster starts.
 const BEGINNING: Timestamp = Timestamp::constant(1_769_904_000, 0);
@@ -42,12 +47,9 @@ pub trait System {
 
 /// A cluster in memory.
 pub struct Cluster {
-    objects: BTreeMap<Key, Arc<Value>>,
-    /// What each operator applied of an object; null where it created the object.
-    managed: BTreeMap<Key, BTreeMap<&'static str, Value>>,
+    store: Store,
     unreadable: BTreeSet<Key>,
     unreadable_kinds: BTreeSet<ResourceKind>,
-    held: BTreeSet<ResourceKind>,
     systems: BTreeMap<&'static str, Box<dyn System>>,
     /// The calls so far: system and content.
     calls: Vec<(String, String)>,
@@ -57,20 +59,16 @@ pub struct Cluster {
     writes: usize,
     /// After how many writes the operator is killed.
     last: usize,
-    created: usize,
     /// How many values were drawn for each Secret.
     drawn: BTreeMap<Key, usize>,
-    now: Timestamp,
 }
 
 impl Default for Cluster {
     fn default() -> Self {
         Self {
-            objects: BTreeMap::new(),
-            managed: BTreeMap::new(),
+            store: Store::default(),
             unreadable: BTreeSet::new(),
             unreadable_kinds: BTreeSet::new(),
-            held: BTreeSet::new(),
             systems: BTreeMap::new(),
             calls: Vec::new(),
             dependencies: BTreeSet::new(),
@@ -78,9 +76,7 @@ impl Default for Cluster {
             events: Vec::new(),
             writes: 0,
             last: usize::MAX,
-            created: 0,
             drawn: BTreeMap::new(),
-            now: BEGINNING,
         }
     }
 }
@@ -88,12 +84,12 @@ impl Default for Cluster {
 impl Cluster {
     /// Every object, by its key.
     pub fn objects(&self) -> &BTreeMap<Key, Arc<Value>> {
-        &self.objects
+        &self.store.objects
     }
 
     /// One object.
     pub fn get(&self, key: &Key) -> Option<&Value> {
-        self.objects.get(key).map(Arc::as_ref)
+        self.store.object(key)
     }
 
     /// What was looked up in the last reconcile.
@@ -126,34 +122,42 @@ impl Cluster {
 
     /// The present moment.
     pub fn now(&self) -> Timestamp {
-        self.now
+        self.store.now
     }
 
     /// Advances the time.
     pub fn wait(&mut self, time: SignedDuration) {
-        self.now += time;
+        self.store.now += time;
     }
 
-    /// Creates or changes an object, as a user does: its status stays.
+    /// Creates or changes an object, as a user does: its finalizers and its status stay, unless it has none and is given one.
     pub fn put(&mut self, key: &Key, wanted: &Value) {
-        self.store(key, wanted.clone());
+        let request = match self.get(key) {
+            Some(live) => Request::Replace(replacing(live, wanted)),
+            None => Request::Create(wanted.clone()),
+        };
+        self.request(key, request);
+        let has_status = |object: &Value| object.get("status").is_some_and(|it| !it.is_null());
+        if has_status(wanted) && self.get(key).is_some_and(|live| !has_status(live)) {
+            // It is one write with that of the object.
+            let status = Request::SetStatus(wanted["status"].clone());
+            let _ = self.store.request(key, status);
+        }
+        if is_deleted(wanted) {
+            self.delete(key);
+        }
     }
 
     /// Writes a status, as an object's own operator does.
     pub fn set_status(&mut self, key: &Key, status: Value) {
-        if let Some(object) = self.objects.get_mut(key)
-            && object["status"] != status
-            && self.writes < self.last
-        {
-            self.writes += 1;
-            Arc::make_mut(object)["status"] = status;
+        if self.get(key).is_some() {
+            self.request(key, Request::SetStatus(status));
         }
     }
 
     /// Changes an object by hand. The generation counts changes of the spec.
     pub fn edit(&mut self, key: &Key, change: impl FnOnce(&mut Value)) {
-        if let Some(live) = self.objects.get(key) {
-            let mut edited = Value::clone(live);
+        if let Some(mut edited) = self.get(key).cloned() {
             change(&mut edited);
             self.put(key, &edited);
         }
@@ -161,27 +165,22 @@ impl Cluster {
 
     /// Deletes an object; one with finalizers is only marked as deleted.
     pub fn delete(&mut self, key: &Key) {
-        let now = self.now;
-        let Some(object) = self.objects.get_mut(key) else {
-            return;
-        };
-        if !is_deleted(object) && self.writes < self.last {
-            self.writes += 1;
-            Arc::make_mut(object)["metadata"]["deletionTimestamp"] = json!(now.to_string());
-            self.remove_if_released(key);
+        if self.get(key).is_some() {
+            self.request(key, Request::Delete);
         }
     }
 
     /// Keeps objects of a kind when they are deleted, as their operators' finalizers do, until they are released.
     pub fn hold(&mut self, kind: ResourceKind) {
-        self.held.insert(kind);
+        self.store.held.insert(kind);
     }
 
     /// Releases an object that is being deleted, as its operator does when it removes its finalizer.
     pub fn release(&mut self, key: &Key) {
-        if self.get(key).is_some_and(is_deleted) {
-            self.remove(key);
-        }
+        self.perform(|store| {
+            store.release(key);
+            Ok(())
+        });
     }
 
     /// Makes an object unreadable, or readable again.
@@ -277,78 +276,28 @@ impl Cluster {
             number += 1;
             Ok::<_, Infallible>(stored::drawn(key, value, number))
         });
-        if self.store(key, secret) {
+        if self.perform(|store| store.generate(key, secret, operator)) {
             self.drawn.insert(key.clone(), number);
             *self.generated.entry(key.clone()).or_default() += 1;
-            let managed = self.managed.entry(key.clone()).or_default();
-            managed.insert(operator, Value::Null);
         }
     }
 
-    /// Stores an object, unless it is the same or the operator is killed. Returns whether it did.
-    fn store(&mut self, key: &Key, wanted: Value) -> bool {
-        let live = self.get(key);
-        let is_new = live.is_none();
-        let object = match live {
-            Some(live) => {
-                let refusal = refused::refused(key, live, &wanted, self.around(key, live));
-                assert_eq!(refusal, None, "{key} can't be changed");
-                stored::changed(key, live, wanted)
-            }
-            None => stored::new(key, wanted, self.created + 1, self.now),
-        };
-        if live == Some(&object) || self.writes >= self.last {
+    fn request(&mut self, key: &Key, request: Request) -> bool {
+        self.perform(|store| store.request(key, request))
+    }
+
+    /// Writes something, unless the operator is killed. Returns whether anything changed.
+    fn perform(&mut self, write: impl FnOnce(&mut Store) -> Result<(), Refusal>) -> bool {
+        if self.writes >= self.last {
             return false;
         }
-        self.writes += 1;
-        self.created += usize::from(is_new);
-        self.objects.insert(key.clone(), Arc::new(object));
-        self.remove_if_released(key);
-        true
-    }
-
-    /// What decides, beside an object, whether it can be changed.
-    fn around(&self, key: &Key, object: &Value) -> refused::Around<'_> {
-        let class = object["spec"]["storageClassName"].as_str();
-        let class = class.and_then(|class| self.get(&Key::of::<StorageClass>("", class)));
-        let namespace = key.namespace.as_deref().unwrap_or_default();
-        let servers = format!("{}-server", key.name);
-        let claim = format!("persistence-{servers}-0");
-        let claim = self.get(&Key::of::<PersistentVolumeClaim>(namespace, &claim));
-        let servers = self.get(&Key::of::<StatefulSet>(namespace, &servers));
-        refused::Around {
-            expands: class.is_some_and(|class| class["allowVolumeExpansion"] == true),
-            claim: claim.filter(|_| servers.is_none()),
+        let version = self.store.version;
+        if let Err(refusal) = write(&mut self.store) {
+            unreachable!("{refusal}");
         }
-    }
-
-    /// Removes an object that is being deleted, if it has no finalizer any more.
-    fn remove_if_released(&mut self, key: &Key) {
-        let is_released = |object: &Value| {
-            let finalizers = object["metadata"]["finalizers"].as_array();
-            is_deleted(object) && finalizers.is_none_or(Vec::is_empty)
-        };
-        if !self.held.contains(&key.kind) && self.get(key).is_some_and(is_released) {
-            self.remove(key);
-        }
-    }
-
-    /// Removes an object, and has the garbage collector delete those that it controls.
-    fn remove(&mut self, key: &Key) {
-        let Some(object) = self.objects.remove(key) else {
-            return;
-        };
-        self.managed.remove(key);
-        let uid = object["metadata"]["uid"].as_str();
-        let controlled = self.objects.iter().filter(|(_, other)| {
-            let is_removed = |owner: &Value| owner["uid"].as_str() == uid;
-            let existing = Existing::of(other, is_removed, Management::None);
-            existing.controller == Controller::Subject
-        });
-        let controlled: Vec<Key> = controlled.map(|(key, _)| key.clone()).collect();
-        for key in controlled {
-            Self::delete(self, &key);
-        }
+        let is_changed = self.store.version > version;
+        self.writes += usize::from(is_changed);
+        is_changed
     }
 
     fn uid(&self, key: &Key) -> Option<&str> {
@@ -356,7 +305,7 @@ impl Cluster {
     }
 
     fn management(&self, operator: &dyn Operator, key: &Key) -> Management {
-        let managed = self.managed.get(key);
+        let managed = self.store.managed.get(key);
         match managed.and_then(|managed| managed.get(operator.name())) {
             None => Management::None,
             Some(Value::Null) => Management::Created,
@@ -365,6 +314,17 @@ impl Cluster {
     }
 }
 
-fn is_deleted(object: &Value) -> bool {
-    object.pointer("/metadata/deletionTimestamp").is_some()
+/// An object as it replaces another one.
+fn replacing(live: &Value, wanted: &Value) -> Value {
+    let mut object = wanted.clone();
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.retain(|field, _| field != "uid" && field != "resourceVersion");
+    }
+    let finalizers = live["metadata"].get("finalizers");
+    if object["metadata"].get("finalizers").is_none()
+        && let Some(finalizers) = finalizers
+    {
+        object["metadata"]["finalizers"] = finalizers.clone();
+    }
+    object
 }

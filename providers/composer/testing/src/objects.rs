@@ -11,11 +11,12 @@ use provider_composer::{
 };
 use serde_json::{Value, json};
 
-use crate::{Cluster, stored};
+use crate::Cluster;
+use crate::api_server::Request;
 
 impl Source for Cluster {
     fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
-        match self.objects.get(key) {
+        match self.store.objects.get(key) {
             _ if self.unreadable.contains(key) => Lookup::Unknown(format!("{key} can't be read")),
             _ if self.unreadable_kinds.contains(&key.kind) => {
                 Lookup::Unknown(format!("{} can't be read", key.kind.plural))
@@ -42,7 +43,7 @@ impl Source for Cluster {
             namespace: None,
             name: String::new(),
         };
-        let all = self.objects.range(first..);
+        let all = self.store.objects.range(first..);
         let all = all.take_while(|(key, _)| key.kind == kind);
         let all = all.filter(|(key, _)| is_of(key, kind, namespace));
         let labelled = all.filter(|(_, object)| {
@@ -65,7 +66,7 @@ impl Source for Cluster {
 
 impl Objects for Cluster {
     fn now(&self) -> Timestamp {
-        self.now
+        self.store.now
     }
 
     fn existing(&self, reconcile: Reconcile<'_>, key: &Key) -> Lookup<Existing> {
@@ -77,7 +78,7 @@ impl Objects for Cluster {
 
     fn controlled(&self, reconcile: Reconcile<'_>) -> Vec<(Key, Existing)> {
         let uid = self.uid(reconcile.subject);
-        let existing = self.objects.iter().map(|(key, object)| {
+        let existing = self.store.objects.iter().map(|(key, object)| {
             let management = self.management(reconcile.operator, key);
             let is_subject = |owner: &Value| owner["uid"].as_str() == uid;
             (key, Existing::of(object, is_subject, management))
@@ -97,14 +98,12 @@ impl Objects for Cluster {
         let operator = reconcile.operator.name();
         match write {
             Write::Apply(wanted) => {
-                let managed = self.managed.get(key);
-                let before = managed.and_then(|managed| managed.get(operator));
-                let live = self.get(key).unwrap_or(&Value::Null);
-                let object = stored::applied(live, before.unwrap_or(&Value::Null), wanted);
-                if self.store(key, object) {
-                    let managed = self.managed.entry(key.clone()).or_default();
-                    managed.insert(operator, wanted.clone());
-                }
+                let apply = Request::Apply {
+                    manager: operator,
+                    fields: wanted.clone(),
+                    force: true,
+                };
+                self.request(key, apply);
             }
             Write::Label { labels, .. } => self.edit(key, |live| set_labels(live, labels)),
             Write::Generate(generated) => self.generate(reconcile, owner, key, generated),

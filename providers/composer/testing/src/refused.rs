@@ -1,10 +1,12 @@
-//! What the API server, webhooks and foreign operators refuse to change of objects with data.
+//! What the API server, webhooks and foreign operators refuse to change.
 
 use std::cmp::Ordering;
 
 use c5c3_api::parts::Quantity;
 use provider_composer::Key;
 use serde_json::Value;
+
+use crate::api_server::Refusal;
 
 /// What can't be changed of objects of a kind.
 struct Rules {
@@ -33,7 +35,53 @@ pub struct Around<'a> {
     pub claim: Option<&'a Value>,
 }
 
-static RULES: [Rules; 4] = [
+static RULES: [Rules; 11] = [
+    // <https://kubernetes.io/docs/concepts/workloads/controllers/job/>: how many pods run and for how long may change.
+    Rules {
+        kind: "Job",
+        fixed: &[
+            "/spec/completionMode",
+            "/spec/completions",
+            "/spec/selector",
+            "/spec/template",
+        ],
+        rising: &[],
+    },
+    Rules {
+        kind: "Deployment",
+        fixed: &["/spec/selector"],
+        rising: &[],
+    },
+    Rules {
+        kind: "DaemonSet",
+        fixed: &["/spec/selector"],
+        rising: &[],
+    },
+    Rules {
+        kind: "StatefulSet",
+        fixed: &[
+            "/spec/podManagementPolicy",
+            "/spec/selector",
+            "/spec/serviceName",
+            "/spec/volumeClaimTemplates",
+        ],
+        rising: &[],
+    },
+    Rules {
+        kind: "Secret",
+        fixed: &["/type"],
+        rising: &[],
+    },
+    Rules {
+        kind: "ClusterRoleBinding",
+        fixed: &["/roleRef"],
+        rising: &[],
+    },
+    Rules {
+        kind: "RoleBinding",
+        fixed: &["/roleRef"],
+        rising: &[],
+    },
     // <https://kubernetes.io/docs/concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims>
     Rules {
         kind: "PersistentVolumeClaim",
@@ -70,8 +118,44 @@ static RULES: [Rules; 4] = [
     },
 ];
 
-/// Says which change of an object is refused; none where all are accepted.
-pub fn refused(key: &Key, live: &Value, wanted: &Value, around: Around<'_>) -> Option<String> {
+/// Checks a change of an object.
+///
+/// # Errors
+/// It is refused.
+pub fn check(key: &Key, live: &Value, wanted: &Value, around: Around<'_>) -> Result<(), Refusal> {
+    let refused = refused(key, live, wanted, around)
+        .or_else(|| thawed(live, wanted))
+        .or_else(|| finalized(live, wanted));
+    match refused {
+        None => Ok(()),
+        Some(change) => {
+            let message = format!("{key} can't be changed: {change}");
+            Err(Refusal::new("Invalid", message))
+        }
+    }
+}
+
+/// Says what is changed of an immutable ConfigMap or Secret.
+fn thawed(live: &Value, wanted: &Value) -> Option<String> {
+    let fields = ["immutable", "data", "binaryData", "stringData"];
+    let mut changed = fields
+        .iter()
+        .filter(|field| live.get(field) != wanted.get(field));
+    let changed = changed.next().filter(|_| live["immutable"] == true)?;
+    Some(format!("it is immutable, and {changed} differs"))
+}
+
+/// Says which finalizer is added to an object that is being deleted.
+fn finalized(live: &Value, wanted: &Value) -> Option<String> {
+    let [were, are] = [live, wanted].map(|it| it["metadata"]["finalizers"].as_array());
+    let is_old = |finalizer: &&Value| were.is_some_and(|were| were.contains(finalizer));
+    let mut added = are.into_iter().flatten().filter(|it| !is_old(it));
+    let added = added.next().filter(|_| crate::store::is_deleted(live))?;
+    Some(format!("it is being deleted, and finalizer {added} is new"))
+}
+
+/// Says which change of an object is refused for its kind; none where all are accepted.
+fn refused(key: &Key, live: &Value, wanted: &Value, around: Around<'_>) -> Option<String> {
     let rules = RULES.iter().find(|rules| rules.kind == key.kind.kind)?;
     let was = |field: &str| match around.claim {
         Some(claim) if field == PERSISTED => claim.pointer(CLAIMED),
@@ -81,7 +165,11 @@ pub fn refused(key: &Key, live: &Value, wanted: &Value, around: Around<'_>) -> O
     let mut fixed = rules.fixed.iter().copied();
     // A class may be set, but not changed.
     let is_set = |field: &str| field == CLASS && was(field).is_none();
-    let fixed = fixed.find(|field| was(field) != is(field) && !is_set(field));
+    let same = |field: &str| match (was(field), is(field)) {
+        (None, Some(value)) | (Some(value), None) if field == "/type" => *value == "Opaque",
+        (was, is) => was == is,
+    };
+    let fixed = fixed.find(|field| !same(field) && !is_set(field));
     let mut rising = rules.rising.iter().copied();
     let fallen = rising.find(|field| amount(is(field)) < amount(was(field)));
     let resized = Some(CLAIMED).filter(|_| !resizes(live, wanted, around.expands));

@@ -1,8 +1,9 @@
-//! The cluster in memory reconciles as the suite says.
+//! The cluster in memory reconciles as the suite says, and its store answers as an API server does.
 
 use provider_composer::{Key, ResourceKind};
-use provider_composer_testing::Cluster;
+use provider_composer_testing::api_server::{self, UNKNOWN};
 use provider_composer_testing::conformance::{CASES, Runtime, Script, subject};
+use provider_composer_testing::{Cluster, Store};
 use serde_json::Value;
 
 struct InMemory(Cluster);
@@ -51,5 +52,13 @@ fn cluster_in_memory_conforms() {
     for (name, case) in CASES {
         println!("{name}");
         case(&mut InMemory(Cluster::default()));
+    }
+}
+
+#[test]
+fn store_answers_as_an_api_server_does() {
+    for (name, case) in api_server::CASES {
+        println!("{name}");
+        case(&mut Store::default().without(UNKNOWN));
     }
 }

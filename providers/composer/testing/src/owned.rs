@@ -1,0 +1,154 @@
+//! Which fields of an object its field managers own, and what a server-side apply makes of them.
+
+use serde_json::Value;
+
+/// Lists that have an entry for each value of this field, or for each value, of which every manager owns its own.
+const LISTS: [(&str, Option<&str>); 2] = [("ownerReferences", Some("uid")), ("finalizers", None)];
+
+/// Applies fields to an object. `own` is what the manager applied before, and `others` what other managers own: their fields stay.
+pub fn applied(live: &Value, own: &Value, others: &[&Value], wanted: &Value) -> Value {
+    let mut left = own.clone();
+    for other in others {
+        left = unshared(&left, other);
+    }
+    let mut object = merged(live, &left, wanted);
+    for (list, id) in LISTS {
+        let live = entries(live, list);
+        if live.is_empty() {
+            continue;
+        }
+        let [own, wanted] = [own, wanted].map(|it| entries(it, list));
+        let same = |one: &Value, other: &Value| match id {
+            Some(id) => one[id] == other[id],
+            None => one == other,
+        };
+        let is_in = |all: &[Value], entry: &Value| all.iter().any(|it| same(it, entry));
+        let is_shared = |entry: &Value| others.iter().any(|it| is_in(entries(it, list), entry));
+        let stays = live.iter().filter_map(|entry| {
+            let now = wanted.iter().find(|it| same(it, entry));
+            now.or_else(|| (!is_in(own, entry) || is_shared(entry)).then_some(entry))
+        });
+        let new = wanted.iter().filter(|entry| !is_in(live, entry));
+        let all: Vec<Value> = stays.chain(new).cloned().collect();
+        match (all.is_empty(), object["metadata"].as_object_mut()) {
+            (false, Some(metadata)) => drop(metadata.insert(list.to_owned(), all.into())),
+            (true, Some(metadata)) => drop(metadata.shift_remove(list)),
+            (_, None) => {}
+        }
+    }
+    object
+}
+
+/// Merges fields into an object as server-side apply does: those that were applied before and aren't any more are removed, and those
+/// of others stay. Null removes a field, whoever set it. Lists are replaced as a whole.
+pub fn merged(live: &Value, before: &Value, wanted: &Value) -> Value {
+    let Value::Object(wanted) = wanted else {
+        return wanted.clone();
+    };
+    let mut merged = live.as_object().cloned().unwrap_or_default();
+    for (field, before) in before.as_object().into_iter().flatten() {
+        if !wanted.contains_key(field)
+            && let Some(live) = merged.shift_remove(field)
+        {
+            let left = without(live, before);
+            if !left.is_null() {
+                merged.insert(field.clone(), left);
+            }
+        }
+    }
+    for (field, wanted) in wanted {
+        let live = merged.get(field).unwrap_or(&Value::Null);
+        match self::merged(live, &before[field], wanted) {
+            Value::Null => drop(merged.shift_remove(field)),
+            value => drop(merged.insert(field.clone(), value)),
+        }
+    }
+    Value::Object(merged)
+}
+
+/// Whether fields have other values in an object, and another manager owns one of them.
+pub fn conflicts(live: &Value, others: &[&Value], wanted: &Value) -> bool {
+    let (Value::Object(live), Value::Object(wanted)) = (live, wanted) else {
+        return live != wanted && !others.is_empty();
+    };
+    wanted.iter().any(|(field, wanted)| {
+        let others: Vec<&Value> = others.iter().filter_map(|it| it.get(field)).collect();
+        live.get(field)
+            .is_some_and(|live| conflicts(live, &others, wanted))
+    })
+}
+
+/// What a manager still owns after another one's write: the fields that it left as they were.
+pub fn remaining(own: &Value, before: &Value, after: &Value) -> Value {
+    let Value::Object(own) = own else {
+        return own.clone();
+    };
+    let fields = own.iter().filter_map(|(field, own)| {
+        let (before, after) = (before.get(field), after.get(field));
+        let remaining = match (own, before, after) {
+            (Value::Object(_), Some(before @ Value::Object(_)), Some(after @ Value::Object(_))) => {
+                remaining(own, before, after)
+            }
+            _ if before == after => own.clone(),
+            _ => return None,
+        };
+        Some((field.clone(), remaining))
+    });
+    Value::Object(fields.collect())
+}
+
+/// The fields that a write sets; null where there are none.
+pub fn written(before: &Value, after: &Value) -> Value {
+    if before == after {
+        return Value::Null;
+    }
+    let (Value::Object(before), Value::Object(after)) = (before, after) else {
+        return after.clone();
+    };
+    let fields = after.iter().filter_map(|(field, after)| {
+        let written = written(before.get(field).unwrap_or(&Value::Null), after);
+        (!written.is_null()).then(|| (field.clone(), written))
+    });
+    Value::Object(fields.collect())
+}
+
+/// A manager's fields without those that another one owns, too.
+fn unshared(own: &Value, other: &Value) -> Value {
+    let (Value::Object(own), Value::Object(other)) = (own, other) else {
+        return own.clone();
+    };
+    let fields = own.iter().filter_map(|(field, own)| {
+        let unshared = match other.get(field) {
+            Some(other @ Value::Object(_)) if own.is_object() => unshared(own, other),
+            Some(_) => return None,
+            None => own.clone(),
+        };
+        Some((field.clone(), unshared))
+    });
+    Value::Object(fields.collect())
+}
+
+/// What is left of a value without the fields that were applied; null if nothing is.
+fn without(live: Value, applied: &Value) -> Value {
+    let (Value::Object(mut live), Value::Object(applied)) = (live, applied) else {
+        return Value::Null;
+    };
+    for (field, applied) in applied {
+        if let Some(value) = live.shift_remove(field) {
+            let left = without(value, applied);
+            if !left.is_null() {
+                live.insert(field.clone(), left);
+            }
+        }
+    }
+    match live.is_empty() {
+        true => Value::Null,
+        false => Value::Object(live),
+    }
+}
+
+/// The entries of a list in an object's metadata.
+fn entries<'a>(object: &'a Value, list: &str) -> &'a [Value] {
+    let list = object["metadata"][list].as_array();
+    list.map_or(&[], Vec::as_slice)
+}
