@@ -17,6 +17,8 @@ mod images;
 #[cfg(test)]
 mod isolation;
 #[cfg(test)]
+mod names;
+#[cfg(test)]
 mod network;
 #[cfg(test)]
 mod ownership;
