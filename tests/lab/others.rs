@@ -279,6 +279,13 @@ impl Part {
     }
 }
 
+/// What its operator says of an object that is as wanted, but for the URL of a Keystone; none where no such operator is simulated.
+pub fn said_of(kind: Kind, object: &DynamicObject) -> Option<Value> {
+    let mut parts = FOREIGN.into_iter().chain(OF_SERVICES).chain(SERVICES);
+    let (part, _) = parts.find(|(_, other)| *other == kind)?;
+    Some(part.status(kind, object, None))
+}
+
 fn condition(type_: &str, status: &str, reason: &str) -> Value {
     json!({
         "type": type_,

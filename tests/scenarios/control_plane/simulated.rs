@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use kube::ResourceExt;
-use lab::{Cluster, DynamicObject, Kind, Result, kind};
+use lab::{Cluster, DynamicObject, Kind, Result, kind, said_of};
 use provider_control_plane::graph::{GRAPH, Node, Step};
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ impl Simulation {
             for object in cluster.list(kind, "").await? {
                 let namespace = object.namespace().unwrap_or_default();
                 if !self.held.contains(&(namespace, step.node)) {
-                    come_up(cluster, kind, &object, self.status(step, &object)).await?;
+                    come_up(cluster, kind, &object, self.status(kind, &object)).await?;
                 }
             }
         }
@@ -62,60 +62,25 @@ impl Simulation {
                 });
                 cluster.apply(&endpoints.to_string()).await?;
             }
-            let step = Node::Memcached.step();
-            come_up(cluster, STATEFUL_SET, &object, self.status(step, &object)).await?;
+            let status = self.status(STATEFUL_SET, &object);
+            come_up(cluster, STATEFUL_SET, &object, status).await?;
         }
         Ok(())
     }
 
     /// What its operator says of an object that is as wanted.
-    fn status(&self, step: &Step, object: &DynamicObject) -> Value {
-        let generation = object.metadata.generation;
-        let replicas = object.data["spec"]["replicas"].as_u64().unwrap_or(1);
-        let ready = json!([{
-            "type": "Ready",
-            "status": "True",
-            "reason": "Ready",
-            "message": "",
-            "lastTransitionTime": "2026-01-01T00:00:00Z",
-        }]);
-        match step.node {
-            Node::MariaDb => json!({ "conditions": ready }),
-            Node::RabbitMq => {
-                let condition = |type_: &str| json!({ "type": type_, "status": "True" });
-                json!({
-                    "observedGeneration": generation,
-                    "conditions": [condition("AllReplicasReady"), condition("ClusterAvailable")],
-                })
+    fn status(&self, kind: Kind, object: &DynamicObject) -> Value {
+        let mut status = said_of(kind, object).unwrap_or_default();
+        match kind.kind {
+            "Keystone" => {
+                let url = self.keystone.as_deref();
+                status["endpoint"] = json!(url.unwrap_or("http://keystone:5000"));
             }
-            Node::Valkey => {
-                json!({ "state": "Ready", "observedGeneration": generation, "conditions": ready })
-            }
-            Node::Memcached => json!({
-                "observedGeneration": generation,
-                "replicas": replicas,
-                "readyReplicas": replicas,
-                "updatedReplicas": replicas,
-                "currentReplicas": replicas,
-                "availableReplicas": replicas,
-            }),
-            Node::Keystone => json!({
-                "conditions": observed(ready, generation),
-                "endpoint": self.keystone.as_deref().unwrap_or("http://keystone:5000"),
-                "release": object.data["spec"]["release"],
-            }),
-            Node::Ovn | Node::Tempest => json!({ "conditions": observed(ready, generation) }),
-            _ => json!({
-                "conditions": observed(ready, generation),
-                "release": object.data["spec"]["release"],
-            }),
+            "StatefulSet" => status["currentReplicas"] = status["replicas"].clone(),
+            _ => {}
         }
+        status
     }
-}
-
-fn observed(mut conditions: Value, generation: Option<i64>) -> Value {
-    conditions[0]["observedGeneration"] = json!(generation);
-    conditions
 }
 
 /// The kind whose first object says how a part is; none for the catalogue.

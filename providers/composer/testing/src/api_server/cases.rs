@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::rbac::v1::RoleBinding;
-use provider_composer::{Key, Resource, ResourceKind};
+use provider_composer::{Key, ResourceKind};
 use serde_json::{Value, json};
 
 use super::{ApiServer, Case, Request};
