@@ -40,30 +40,43 @@ pub fn applied(live: &Value, own: &Value, others: &[&Value], wanted: &Value) -> 
 }
 
 /// Merges fields into an object as server-side apply does: those that were applied before and aren't any more are removed, and those
-/// of others stay. Null removes a field, whoever set it. Lists are replaced as a whole.
+/// of others stay. Null is an absent field. Lists are replaced as a whole.
 pub fn merged(live: &Value, before: &Value, wanted: &Value) -> Value {
     let Value::Object(wanted) = wanted else {
         return wanted.clone();
     };
     let mut merged = live.as_object().cloned().unwrap_or_default();
     for (field, before) in before.as_object().into_iter().flatten() {
-        if !wanted.contains_key(field)
-            && let Some(live) = merged.shift_remove(field)
-        {
+        let is_wanted = wanted.get(field).is_some_and(|value| !value.is_null());
+        if !is_wanted && let Some(live) = merged.shift_remove(field) {
             let left = without(live, before);
             if !left.is_null() {
                 merged.insert(field.clone(), left);
             }
         }
     }
-    for (field, wanted) in wanted {
+    for (field, wanted) in wanted.iter().filter(|(_, wanted)| !wanted.is_null()) {
         let live = merged.get(field).unwrap_or(&Value::Null);
-        match self::merged(live, &before[field], wanted) {
-            Value::Null => drop(merged.shift_remove(field)),
-            value => drop(merged.insert(field.clone(), value)),
-        }
+        let value = self::merged(live, &before[field], wanted);
+        merged.insert(field.clone(), value);
     }
     Value::Object(merged)
+}
+
+/// Merges a change into a value (RFC 7396).
+pub fn patched(live: &Value, change: &Value) -> Value {
+    let Value::Object(change) = change else {
+        return change.clone();
+    };
+    let mut patched = live.as_object().cloned().unwrap_or_default();
+    for (field, change) in change {
+        let live = patched.get(field).unwrap_or(&Value::Null);
+        match self::patched(live, change) {
+            Value::Null => drop(patched.shift_remove(field)),
+            value => drop(patched.insert(field.clone(), value)),
+        }
+    }
+    Value::Object(patched)
 }
 
 /// Whether fields have other values in an object, and another manager owns one of them.
@@ -71,7 +84,8 @@ pub fn conflicts(live: &Value, others: &[&Value], wanted: &Value) -> bool {
     let (Value::Object(live), Value::Object(wanted)) = (live, wanted) else {
         return live != wanted && !others.is_empty();
     };
-    wanted.iter().any(|(field, wanted)| {
+    let mut wanted = wanted.iter().filter(|(_, wanted)| !wanted.is_null());
+    wanted.any(|(field, wanted)| {
         let others: Vec<&Value> = others.iter().filter_map(|it| it.get(field)).collect();
         live.get(field)
             .is_some_and(|live| conflicts(live, &others, wanted))

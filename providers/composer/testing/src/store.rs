@@ -85,9 +85,9 @@ impl Store {
             (Some(_), Request::Create(_)) => {
                 return Err(Refusal::new("AlreadyExists", format!("{key} exists")));
             }
-            (None, Request::Create(object) | Request::Apply { fields: object, .. }) => {
-                // Null removes a field here, too.
-                owned::merged(&Value::Null, &Value::Null, object)
+            (None, Request::Create(object)) => object.clone(),
+            (None, Request::Apply { fields, .. }) => {
+                owned::merged(&Value::Null, &Value::Null, fields)
             }
             (None, _) => return Err(missing()),
             (Some(live), request) => {
@@ -98,7 +98,7 @@ impl Store {
                         fields,
                         force,
                     } => self.applied(key, live, manager, fields, *force)?,
-                    Request::Merge(change) => merged(live, change),
+                    Request::Merge(change) => owned::patched(live, change),
                     Request::Create(object) | Request::Replace(object) => object.clone(),
                     Request::SetStatus(status) => {
                         self.set_status(key, live, status);
@@ -198,9 +198,12 @@ impl Store {
         }
         let fields = applied.unwrap_or_else(|| {
             let (before, after) = (stored::composed(before), stored::composed(after));
-            let own = managed.get(manager).unwrap_or(&Value::Null);
-            let own = owned::remaining(own, &before, &after);
-            owned::merged(&own, &Value::Null, &owned::written(&before, &after))
+            let own = managed.get(manager).cloned().unwrap_or_else(|| json!({}));
+            let own = owned::remaining(&own, &before, &after);
+            match owned::written(&before, &after) {
+                Value::Null => own,
+                written => owned::merged(&own, &Value::Null, &written),
+            }
         });
         managed.insert(manager, fields);
     }
@@ -317,11 +320,6 @@ fn check_version(key: &Key, live: &Value, request: &Request) -> Result<(), Refus
         true => Err(Refusal::new("Conflict", format!("{key} has changed"))),
         false => Ok(()),
     }
-}
-
-/// Merges a change into a value (RFC 7396).
-fn merged(live: &Value, change: &Value) -> Value {
-    owned::merged(live, &Value::Null, change)
 }
 
 pub(crate) fn is_deleted(object: &Value) -> bool {
