@@ -5,6 +5,7 @@
 use function_protocol::Fatal;
 
 use super::Cluster;
+use super::shoot::SHOOT;
 use crate::composed::Composed;
 use crate::composite::Scope;
 use crate::manifest::ObjectMeta;
@@ -25,7 +26,7 @@ impl Cluster<'_> {
     }
 
     /// Wants the provider configuration: composed itself where composites are cluster-scoped; within an Object for the
-    /// management cluster where they are namespaced, since those compose nothing cluster-scoped.
+    /// management cluster where they are namespaced, since those compose nothing cluster-scoped. The Shoot is kept until it is gone.
     pub fn access(&self, composed: &mut Composed<'_>) -> Result<(), Fatal> {
         let access = &self.presets.access;
         let spec = ProviderConfigSpec {
@@ -49,7 +50,7 @@ impl Cluster<'_> {
                     metadata,
                     spec,
                 };
-                composed.local(ACCESS, &config, creation)
+                composed.local(ACCESS, &config, creation)?;
             }
             Scope::Namespaced => {
                 let config = ProviderConfig {
@@ -64,8 +65,9 @@ impl Cluster<'_> {
                 let management = &access.management_provider_config;
                 let ready = |_: &ConditionedStatus| true;
                 composed.object(ACCESS, management, config, creation, ready)?;
-                Ok(())
             }
         }
+        let reason = "the cluster is reached with it until the end";
+        composed.order(SHOOT, ACCESS, reason)
     }
 }

@@ -7,10 +7,9 @@ use c5c3_api::{ControlPlaneClusterSpec, ControlPlaneClusterStatus};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::Cluster;
-use super::shoot::{self, SHOOT, Wanted, Workers};
+use super::shoot::{self, Wanted, Workers};
 use crate::composite::Composite;
 use crate::manifest::gardener::Worker;
-use crate::names::ACCESS;
 use crate::set_ttl;
 
 /// Composes a ControlPlaneCluster.
@@ -64,11 +63,6 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     )?;
     notes.extend(kept);
     cluster.access(&mut composed)?;
-    composed.order(
-        SHOOT,
-        ACCESS,
-        "the cluster is reached with it until the end",
-    )?;
 
     let accepted = composed.accept();
     let settled = accepted && composed.all_ready();

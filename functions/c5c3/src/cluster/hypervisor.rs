@@ -7,7 +7,7 @@ use c5c3_api::hypervisor_cluster::{AvailableCapacity, Phase, default_machine_cla
 use c5c3_api::{Consumer, HypervisorClusterSpec, HypervisorClusterStatus};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
-use super::shoot::{self, BareMetal, SHOOT, Wanted, Workers, Zone};
+use super::shoot::{self, BareMetal, Wanted, Workers, Zone};
 use super::{Cluster, check_name};
 use crate::composed::Creation;
 use crate::composite::Composite;
@@ -105,11 +105,6 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         |_: &HypervisorPoolStatus| true,
     )?;
     composed.order(ACCESS, POOL, "the pool's settings are reached with it")?;
-    composed.order(
-        SHOOT,
-        ACCESS,
-        "the cluster is reached with it until the end",
-    )?;
 
     let accepted = composed.accept();
     let settled = accepted && composed.all_ready();

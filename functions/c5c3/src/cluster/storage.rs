@@ -6,7 +6,7 @@ use c5c3_api::storage_cluster::{Health, Phase, default_machine_class};
 use c5c3_api::{Reason, StorageClusterSpec, StorageClusterStatus};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
-use super::shoot::{self, BareMetal, SHOOT, Wanted, Workers, Zone};
+use super::shoot::{self, BareMetal, Wanted, Workers, Zone};
 use super::{Cluster, check_name};
 use crate::composed::Creation;
 use crate::composite::Composite;
@@ -77,11 +77,6 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         |status: &CephClusterStatus| status.phase == "Ready" && status.ceph.health != "HEALTH_ERR";
     let ceph = composed.object(CEPH, cluster.name(), manifest, creation, ready)?;
     composed.order(ACCESS, CEPH, "Ceph is reached with it")?;
-    composed.order(
-        SHOOT,
-        ACCESS,
-        "the cluster is reached with it until the end",
-    )?;
 
     let accepted = composed.accept();
     let settled = accepted && composed.all_ready();
