@@ -218,6 +218,22 @@ impl Cluster {
             })
     }
 
+    /// Merges into the status of an object that was seen. One that is gone by now needs none.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub async fn report(&self, kind: Kind, object: &DynamicObject, status: Value) -> Result<()> {
+        let name = object.name_any();
+        let name = match object.namespace() {
+            Some(namespace) => format!("{namespace}/{name}"),
+            None => name,
+        };
+        match self.set_status(kind, &name, status).await {
+            Err(_) if self.find(kind, &name).await?.is_none() => Ok(()),
+            outcome => outcome.map(drop),
+        }
+    }
+
     /// Asks for an object to be deleted. It is gone once its finalizers are.
     ///
     /// # Errors

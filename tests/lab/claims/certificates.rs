@@ -5,7 +5,7 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use super::operators::{report, unreported};
+use super::operators::unreported;
 use crate::cluster::Cluster;
 use crate::objects::{Kind, kind};
 use crate::pki::Authority;
@@ -23,7 +23,7 @@ pub(super) async fn work(cluster: &Cluster, authority: &Authority) -> Result<()>
             "observedGeneration": certificate.metadata.generation,
         });
         let status = json!({"conditions": [ready]});
-        report(cluster, CERTIFICATE, &certificate, status).await?;
+        cluster.report(CERTIFICATE, &certificate, status).await?;
     }
     Ok(())
 }

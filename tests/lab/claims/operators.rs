@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result};
-use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
@@ -102,14 +101,14 @@ pub(super) async fn balance(cluster: &Cluster, [a, b, c]: [u8; 3]) -> Result<()>
     for service in services.iter().filter(|service| address(service).is_none()) {
         let address = free.next().context("all addresses are used")?;
         let status = json!({"loadBalancer": {"ingress": [{"ip": address}]}});
-        report(cluster, SERVICE, service, status).await?;
+        cluster.report(SERVICE, service, status).await?;
     }
     Ok(())
 }
 
 async fn first_status(cluster: &Cluster, kind: Kind, field: &str, status: Value) -> Result<()> {
     for object in unreported(cluster, kind, field).await? {
-        report(cluster, kind, &object, status.clone()).await?;
+        cluster.report(kind, &object, status.clone()).await?;
     }
     Ok(())
 }
@@ -125,24 +124,4 @@ pub(super) async fn unreported(
         object.metadata.deletion_timestamp.is_none() && object.data["status"][field].is_null()
     });
     Ok(objects)
-}
-
-/// Gives an object a status. One that is gone or changed by now is seen in the next round.
-pub(super) async fn report(
-    cluster: &Cluster,
-    kind: Kind,
-    object: &DynamicObject,
-    status: Value,
-) -> Result<()> {
-    let name = object.name_any();
-    let place = match object.namespace() {
-        Some(namespace) => format!("{namespace}/{name}"),
-        None => name,
-    };
-    if let Err(error) = cluster.set_status(kind, &place, status).await
-        && cluster.find(kind, &place).await?.is_some()
-    {
-        return Err(error);
-    }
-    Ok(())
 }

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use super::operators::{report, unreported};
+use super::operators::unreported;
 use super::{BLOCK_POOL, CEPH_CLIENT};
 use crate::ceph::Ceph;
 use crate::cluster::Cluster;
@@ -24,7 +24,7 @@ pub(super) async fn work(storage: &Cluster, ceph: &Ceph) -> Result<()> {
     let done = json!({"phase": "Ready"});
     for pool in unreported(storage, BLOCK_POOL, "phase").await? {
         ceph.make_pool(&pool.name_any())?;
-        report(storage, BLOCK_POOL, &pool, done.clone()).await?;
+        storage.report(BLOCK_POOL, &pool, done.clone()).await?;
         finalizers(storage, &pool, json!([FINALIZER])).await?;
     }
     for pool in storage.list(BLOCK_POOL, "").await? {
@@ -48,7 +48,7 @@ pub(super) async fn work(storage: &Cluster, ceph: &Ceph) -> Result<()> {
             [(user, key)],
         )
         .await?;
-        report(storage, CEPH_CLIENT, &client, done.clone()).await?;
+        storage.report(CEPH_CLIENT, &client, done.clone()).await?;
     }
     let monitors = ("mon_host".to_owned(), ceph.monitors().to_owned());
     keep(storage, ROOK, "rook-ceph-config", [monitors]).await
@@ -58,7 +58,7 @@ pub(super) async fn work(storage: &Cluster, ceph: &Ceph) -> Result<()> {
 pub(super) async fn simulate(storage: &Cluster) -> Result<()> {
     let done = json!({"phase": "Ready"});
     for pool in unreported(storage, BLOCK_POOL, "phase").await? {
-        report(storage, BLOCK_POOL, &pool, done.clone()).await?;
+        storage.report(BLOCK_POOL, &pool, done.clone()).await?;
     }
     for client in unreported(storage, CEPH_CLIENT, "phase").await? {
         let user = client.name_any();
@@ -66,7 +66,7 @@ pub(super) async fn simulate(storage: &Cluster) -> Result<()> {
         keep(storage, ROOK, &secret, [(user, "made-up".to_owned())]).await?;
         let monitors = ("mon_host".to_owned(), "192.0.2.1:6789".to_owned());
         keep(storage, ROOK, "rook-ceph-config", [monitors]).await?;
-        report(storage, CEPH_CLIENT, &client, done.clone()).await?;
+        storage.report(CEPH_CLIENT, &client, done.clone()).await?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use super::operators::{report, unreported};
+use super::operators::unreported;
 use super::{EXTERNAL_SECRET, PUSH_SECRET, text};
 use crate::cluster::Cluster;
 use crate::objects::{Kind, kind};
@@ -46,7 +46,7 @@ impl Store {
                     }
                 }
             }
-            report(cluster, PUSH_SECRET, &push, synced()).await?;
+            cluster.report(PUSH_SECRET, &push, synced()).await?;
         }
         Ok(())
     }
@@ -57,7 +57,7 @@ impl Store {
             if let Some(values) = self.values(&pull.data["spec"]) {
                 let secret = secret(&pull, &values)?;
                 cluster.apply(&secret.to_string()).await?;
-                report(cluster, EXTERNAL_SECRET, &pull, synced()).await?;
+                cluster.report(EXTERNAL_SECRET, &pull, synced()).await?;
             }
         }
         Ok(())

@@ -118,14 +118,5 @@ async fn come_up(
     if is_so || object.metadata.deletion_timestamp.is_some() {
         return Ok(());
     }
-    let name = format!(
-        "{}/{}",
-        object.namespace().unwrap_or_default(),
-        object.name_any()
-    );
-    match cluster.set_status(kind, &name, status).await {
-        // It may have gone since it was listed.
-        Err(_) if cluster.find(kind, &name).await?.is_none() => Ok(()),
-        outcome => outcome.map(drop),
-    }
+    cluster.report(kind, object, status).await
 }
