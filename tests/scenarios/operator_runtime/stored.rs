@@ -168,6 +168,6 @@ spec:
         openAPIV3Schema:
           type: object
           properties:
-            spec: {type: object, properties: {size: {type: integer}, text: {type: string}}}
+            spec: {type: object, properties: {size: {type: integer}}}
             status: {type: object, properties: {phase: {type: string}}}
 ";

@@ -14,7 +14,7 @@ use super::{ApiServer, Case, Request};
 /// The namespace that everything is in.
 pub const NAMESPACE: &str = "conformance";
 
-/// A custom resource. Its spec has a `size`, which is a number, and a `text`, and its status a `phase`.
+/// A custom resource. Its spec has a `size`, which is a number, and its status a `phase`.
 pub const THING: ResourceKind =
     ResourceKind::namespaced("conformance.c5c3.io", "v1", "Thing", "things");
 
@@ -170,15 +170,13 @@ fn by_hand(server: &mut dyn ApiServer) {
 }
 
 fn null(server: &mut dyn ApiServer) {
-    let one = thing("null");
-    let absent = json!({ "spec": { "size": 1, "text": null } });
-    let now = server.accepts(&one, apply("first", absent.clone()));
-    assert_eq!(now["spec"], json!({ "size": 1 }));
-    let text = json!({ "spec": { "size": 1, "text": "a" } });
-    let now = server.accepts(&one, apply("first", text.clone()));
-    assert_eq!(now["spec"], text["spec"]);
+    let one = map("null");
+    let absent = json!({ "data": { "a": "1" }, "immutable": null });
     let now = server.accepts(&one, apply("first", absent));
-    assert_eq!(now["spec"], json!({ "size": 1 }));
+    assert_eq!(now["data"], json!({ "a": "1" }));
+    assert_eq!(now.get("immutable"), None);
+    let now = server.accepts(&one, apply("first", json!({ "data": null })));
+    assert_eq!(now.get("data"), None);
 }
 
 fn generation(server: &mut dyn ApiServer) {
