@@ -76,6 +76,7 @@ pub use migration::{Migration, Migrations, Phase};
 pub use network::pods_of;
 pub use options::{Known, Options, Unknown};
 pub use outdated::outdated_options;
+pub use pod::tolerations;
 pub use pod::{
     Mount, PodSettings, Program, Source, confined, default_profile, empty_dir, field_variable,
     pod_of, requirements, secret_volume, selector, spread, unescalated, variable,

@@ -176,7 +176,7 @@ pub fn pod_of(
         automount_service_account_token: Some(false),
         enable_service_links: Some(false),
         node_selector: Some(topology.node_selector.clone()).filter(|labels| !labels.is_empty()),
-        tolerations: some(tolerations(topology)),
+        tolerations: some(tolerations(topology).into_iter()),
         priority_class_name: topology.priority_class_name.clone(),
         security_context: Some(PodSecurityContext {
             run_as_non_root: Some(true),
@@ -319,7 +319,8 @@ pub fn requirements(resources: &Resources) -> ResourceRequirements {
     }
 }
 
-fn tolerations(topology: &Topology) -> impl Iterator<Item = Toleration> {
+/// The taints that pods tolerate.
+pub fn tolerations(topology: &Topology) -> Vec<Toleration> {
     let operator = |operator| match operator {
         TolerationOperator::Equal => "Equal".to_owned(),
         TolerationOperator::Exists => "Exists".to_owned(),
@@ -329,16 +330,15 @@ fn tolerations(topology: &Topology) -> impl Iterator<Item = Toleration> {
         TaintEffect::PreferNoSchedule => "PreferNoSchedule".to_owned(),
         TaintEffect::NoExecute => "NoExecute".to_owned(),
     };
-    topology
-        .tolerations
-        .iter()
-        .map(move |toleration| Toleration {
-            key: toleration.key.clone(),
-            operator: toleration.operator.map(operator),
-            value: toleration.value.clone(),
-            effect: toleration.effect.map(effect),
-            toleration_seconds: toleration.toleration_seconds.map(i64::from),
-        })
+    let each = topology.tolerations.iter();
+    each.map(|toleration| Toleration {
+        key: toleration.key.clone(),
+        operator: toleration.operator.map(operator),
+        value: toleration.value.clone(),
+        effect: toleration.effect.map(effect),
+        toleration_seconds: toleration.toleration_seconds.map(i64::from),
+    })
+    .collect()
 }
 
 fn pull_policy(policy: PullPolicy) -> String {

@@ -86,20 +86,8 @@ fn credentials(name: String) -> CredentialsRef {
 
 /// CPU and memory as Kubernetes has them; none where nothing is said.
 fn requirements(resources: &Resources) -> Option<ResourceRequirements> {
-    if *resources == Resources::default() {
-        return None;
-    }
-    let quantities = |amounts: &std::collections::BTreeMap<String, c5c3_api::parts::Quantity>| {
-        let each = amounts
-            .iter()
-            .map(|(resource, amount)| (resource.clone(), Quantity(amount.to_string())));
-        Some(each.collect()).filter(|_| !amounts.is_empty())
-    };
-    Some(ResourceRequirements {
-        requests: quantities(&resources.requests),
-        limits: quantities(&resources.limits),
-        ..ResourceRequirements::default()
-    })
+    let is_said = *resources != Resources::default();
+    is_said.then(|| provider_openstack::requirements(resources))
 }
 
 /// Requests and limits of CPU and memory.

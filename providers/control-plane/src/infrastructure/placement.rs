@@ -3,40 +3,17 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::Topology;
-use c5c3_api::parts::topology::{TaintEffect, TolerationOperator};
 use k8s_openapi::api::core::v1::{
     Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
-    PodAffinityTerm, PodAntiAffinity, Toleration, TopologySpreadConstraint,
-    WeightedPodAffinityTerm,
+    PodAffinityTerm, PodAntiAffinity, TopologySpreadConstraint, WeightedPodAffinityTerm,
 };
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+pub use provider_openstack::{selector, tolerations};
 
 /// The failure domains that are spread over where nothing is said, widest first.
 const DOMAINS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
-
-/// Taints that are put up with.
-pub fn tolerations(topology: &Topology) -> Vec<Toleration> {
-    let operator = |operator| match operator {
-        TolerationOperator::Equal => "Equal".to_owned(),
-        TolerationOperator::Exists => "Exists".to_owned(),
-    };
-    let effect = |effect| match effect {
-        TaintEffect::NoSchedule => "NoSchedule".to_owned(),
-        TaintEffect::PreferNoSchedule => "PreferNoSchedule".to_owned(),
-        TaintEffect::NoExecute => "NoExecute".to_owned(),
-    };
-    let each = topology.tolerations.iter();
-    each.map(|toleration| Toleration {
-        key: toleration.key.clone(),
-        operator: toleration.operator.map(operator),
-        value: toleration.value.clone(),
-        effect: toleration.effect.map(effect),
-        toleration_seconds: toleration.toleration_seconds.map(i64::from),
-    })
-    .collect()
-}
 
 /// Spreads the pods with these labels over failure domains, as far as that goes.
 pub fn spread(
@@ -95,14 +72,6 @@ pub fn affinity(topology: &Topology, labels: &BTreeMap<String, String>) -> Affin
         node_affinity: Some(nodes).filter(|_| !topology.node_selector.is_empty()),
         pod_anti_affinity: Some(apart(topology, labels)),
         ..Affinity::default()
-    }
-}
-
-/// What Kubernetes takes for the pods with these labels.
-pub fn selector(labels: &BTreeMap<String, String>) -> LabelSelector {
-    LabelSelector {
-        match_labels: Some(labels.clone()),
-        ..LabelSelector::default()
     }
 }
 
