@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::ResourceExt;
@@ -66,55 +67,42 @@ const TENANT_KINDS: [Kind; 4] = [
 ];
 
 fn claims_install_on_crossplane_1_20() -> Result<()> {
+    claims_install(Release::V1_20, Tool::CrankV1)
+}
+
+fn claims_install_on_crossplane_2() -> Result<()> {
+    claims_install(Release::V2_4, Tool::CrossplaneCli)
+}
+
+fn claims_install(release: Release, cli: Tool) -> Result<()> {
     let packages = packages(None)?;
     lab::on_a_bare_machine(async move |machine| {
-        let etcd = Etcd::start(&machine)?;
-        let management = Cluster::start(&machine, &etcd, "management").await?;
-        Crossplane::start(&machine, &management, Release::V1_20).await?;
-        serve(&machine, Tool::CrankV1, packages.path()).await?;
-        install(
-            &machine,
-            &management,
-            Release::V1_20,
-            "configuration-c5c3-v1",
-        )
-        .await?;
+        let management = with_packages(&machine, release, cli, packages.path()).await?;
+        install(&machine, &management, release, "configuration-c5c3-v1").await?;
         offers(&management, CLAIM_DEFINITION).await
     })
 }
 
-fn claims_install_on_crossplane_2() -> Result<()> {
-    let packages = packages(None)?;
-    lab::on_a_bare_machine(async move |machine| {
-        let etcd = Etcd::start(&machine)?;
-        let management = Cluster::start(&machine, &etcd, "management").await?;
-        Crossplane::start(&machine, &management, Release::V2_4).await?;
-        serve(&machine, Tool::CrossplaneCli, packages.path()).await?;
-        install(
-            &machine,
-            &management,
-            Release::V2_4,
-            "configuration-c5c3-v1",
-        )
-        .await?;
-        offers(&management, CLAIM_DEFINITION).await
-    })
+/// A cluster with Crossplane, and a registry with everything.
+async fn with_packages(
+    machine: &Arc<Machine>,
+    release: Release,
+    cli: Tool,
+    packages: &Path,
+) -> Result<Cluster> {
+    let etcd = Etcd::start(machine)?;
+    let management = Cluster::start(machine, &etcd, "management").await?;
+    Crossplane::start(machine, &management, release).await?;
+    serve(machine, cli, packages).await?;
+    Ok(management)
 }
 
 fn namespaced_resources_install_on_crossplane_2_as_the_install_page_says() -> Result<()> {
     let packages = packages(Some(Tool::Crane))?;
     lab::on_a_bare_machine(async move |machine| {
-        let etcd = Etcd::start(&machine)?;
-        let management = Cluster::start(&machine, &etcd, "management").await?;
-        Crossplane::start(&machine, &management, Release::V2_4).await?;
-        serve(&machine, Tool::CrossplaneCli, packages.path()).await?;
-        install(
-            &machine,
-            &management,
-            Release::V2_4,
-            "configuration-c5c3-v2",
-        )
-        .await?;
+        let (release, cli) = (Release::V2_4, Tool::CrossplaneCli);
+        let management = with_packages(&machine, release, cli, packages.path()).await?;
+        install(&machine, &management, release, "configuration-c5c3-v2").await?;
         offers(&management, NAMESPACED_DEFINITION).await?;
 
         let page = fs::read_to_string("../docs/install.md")?;
