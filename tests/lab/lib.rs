@@ -129,7 +129,7 @@ pub use nova::{Nova, NovaState};
 pub use objects::{Kind, condition, documents, is, kind};
 pub use openstack::{ConfigurationFile, Fault, OpenStack, Wrong, tables};
 pub use operator::Operator;
-pub use others::{Others, said_of};
+pub use others::{Others, simulated_kinds, simulated_status};
 pub use pki::{Authority, Identity};
 pub use pods::Pods;
 pub use probe::page;

@@ -279,11 +279,19 @@ impl Part {
     }
 }
 
-/// What its operator says of an object that is as wanted, but for the URL of a Keystone; none where no such operator is simulated.
-pub fn said_of(kind: Kind, object: &DynamicObject) -> Option<Value> {
-    let mut parts = FOREIGN.into_iter().chain(OF_SERVICES).chain(SERVICES);
-    let (part, _) = parts.find(|(_, other)| *other == kind)?;
+/// Every kind of which an operator is simulated.
+pub fn simulated_kinds() -> impl Iterator<Item = Kind> {
+    parts().map(|(_, kind)| kind)
+}
+
+/// The status of an object that is as wanted, but for the URL of a Keystone; none where no operator is simulated.
+pub fn simulated_status(kind: Kind, object: &DynamicObject) -> Option<Value> {
+    let (part, _) = parts().find(|(_, other)| *other == kind)?;
     Some(part.status(kind, object, None))
+}
+
+fn parts() -> impl Iterator<Item = (Part, Kind)> {
+    FOREIGN.into_iter().chain(OF_SERVICES).chain(SERVICES)
 }
 
 fn condition(type_: &str, status: &str, reason: &str) -> Value {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use kube::ResourceExt;
-use lab::{Cluster, DynamicObject, Kind, Result, kind, said_of};
+use lab::{Cluster, DynamicObject, Kind, Result, kind, simulated_kinds, simulated_status};
 use provider_control_plane::graph::{GRAPH, Node, Step};
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ impl Simulation {
 
     /// What its operator says of an object that is as wanted.
     fn status(&self, kind: Kind, object: &DynamicObject) -> Value {
-        let mut status = said_of(kind, object).unwrap_or_default();
+        let mut status = simulated_status(kind, object).unwrap_or_default();
         match kind.kind {
             "Keystone" => {
                 let url = self.keystone.as_deref();
@@ -86,22 +86,9 @@ impl Simulation {
 /// The kind whose first object says how a part is; none for the catalogue.
 pub fn kind_of(step: &Step) -> Option<Kind> {
     let (resource, _) = step.objects.first()?;
-    Some(match step.node {
-        Node::MariaDb => kind("k8s.mariadb.com/v1alpha1", "MariaDB"),
-        Node::RabbitMq => kind("rabbitmq.com/v1beta1", "RabbitmqCluster"),
-        Node::Valkey => kind("cache.cs.sap.com/v1alpha1", "Valkey"),
-        Node::Memcached => STATEFUL_SET,
-        Node::Keystone => kind("keystone.openstack.c5c3.io/v1alpha1", resource.kind),
-        Node::Catalogue => return None,
-        Node::Glance => kind("glance.openstack.c5c3.io/v1alpha1", resource.kind),
-        Node::Placement => kind("placement.openstack.c5c3.io/v1alpha1", resource.kind),
-        Node::Ovn => kind("ovn.c5c3.io/v1alpha1", resource.kind),
-        Node::Nova => kind("nova.openstack.c5c3.io/v1alpha1", resource.kind),
-        Node::Neutron => kind("neutron.openstack.c5c3.io/v1alpha1", resource.kind),
-        Node::Cinder => kind("cinder.openstack.c5c3.io/v1alpha1", resource.kind),
-        Node::Cortex => kind("cortex.c5c3.io/v1alpha1", resource.kind),
-        Node::Tempest => kind("tempest.openstack.c5c3.io/v1alpha1", resource.kind),
-    })
+    let is_first =
+        |kind: &Kind| kind.kind == resource.kind && kind.api_version == resource.api_version();
+    simulated_kinds().find(is_first)
 }
 
 /// Writes a status where it isn't so yet.
