@@ -1,6 +1,7 @@
 //! Requests to an API server, which the store in memory handles by the same rules, and cases that hold both to the same answers.
 
 mod cases;
+mod immutable;
 
 use std::fmt;
 
