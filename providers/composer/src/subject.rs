@@ -48,7 +48,7 @@ pub struct Metadata {
     pub namespace: Option<String>,
     /// The UID; none in a plan.
     pub uid: Option<String>,
-    /// The version of the object, which changes whenever the object does; none in memory.
+    /// The version of the object, which changes whenever the object does; none in a plan.
     pub resource_version: Option<String>,
     /// Counts the changes of the spec.
     pub generation: Option<i64>,
