@@ -3,27 +3,7 @@
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use crate::{
-    cinder::CinderSpec,
-    control_plane::ControlPlaneSpec,
-    cortex::CortexSpec,
-    credential_rotation::CredentialRotationSpec,
-    glance::GlanceSpec,
-    hypervisor::{HypervisorPoolSpec, HypervisorShareSpec},
-    keystone::KeystoneSpec,
-    kind::Column,
-    neutron::NeutronSpec,
-    nova::NovaSpec,
-    ovn_chassis::OvnChassisSpec,
-    ovn_cluster::OvnClusterSpec,
-    parts::reference::LABEL,
-    placement::PlacementSpec,
-    rule::Rule,
-    schema,
-    secret_aggregate::SecretAggregateSpec,
-    shoot_kubeconfig::ShootKubeconfigSpec,
-    tempest::TempestSpec,
-};
+use crate::{KINDS, kind::Column, parts::reference::LABEL, rule::Rule, schema};
 
 /// A kind that an operator reconciles, by its spec.
 pub trait CustomResource: JsonSchema {
@@ -78,37 +58,53 @@ const READY: Column = Column::new(
 const AGE: Column = Column::new("Age", "date", ".metadata.creationTimestamp");
 
 /// A kind of this project.
-struct Registered {
-    group: &'static str,
-    plural: &'static str,
+pub struct Registered {
+    /// The API group.
+    pub group: &'static str,
+    /// The API version.
+    pub version: &'static str,
+    /// The kind.
+    pub kind: &'static str,
+    /// The kind in the plural and lower case.
+    pub plural: &'static str,
+    is_dependency: bool,
+    /// What Tempest calls the service.
+    pub(crate) tested_as: Option<&'static str>,
     definition: fn() -> Value,
 }
 
-const KINDS: [Registered; 16] = [
-    registered::<ControlPlaneSpec>(),
-    registered::<SecretAggregateSpec>(),
-    registered::<CredentialRotationSpec>(),
-    registered::<KeystoneSpec>(),
-    registered::<GlanceSpec>(),
-    registered::<PlacementSpec>(),
-    registered::<NovaSpec>(),
-    registered::<NeutronSpec>(),
-    registered::<CinderSpec>(),
-    registered::<CortexSpec>(),
-    registered::<TempestSpec>(),
-    registered::<OvnClusterSpec>(),
-    registered::<OvnChassisSpec>(),
-    registered::<HypervisorPoolSpec>(),
-    registered::<HypervisorShareSpec>(),
-    registered::<ShootKubeconfigSpec>(),
-];
-
-const fn registered<K: CustomResource>() -> Registered {
+/// A kind that nothing waits for.
+pub(crate) const fn registered<K: CustomResource>() -> Registered {
     Registered {
         group: K::GROUP,
+        version: K::VERSION,
+        kind: K::KIND,
         plural: K::PLURAL,
+        is_dependency: false,
+        tested_as: None,
         definition: custom_resource::<K>,
     }
+}
+
+/// A kind that `dependsOn` may name.
+pub(crate) const fn dependency<K: CustomResource>() -> Registered {
+    Registered {
+        is_dependency: true,
+        ..registered::<K>()
+    }
+}
+
+/// A service that Tempest tests besides, and calls so: mostly the type in the catalogue.
+pub(crate) const fn tested<K: CustomResource>(name: &'static str) -> Registered {
+    Registered {
+        tested_as: Some(name),
+        ..dependency::<K>()
+    }
+}
+
+/// The kinds that `dependsOn` may name.
+pub fn dependencies() -> impl Iterator<Item = &'static Registered> {
+    KINDS.iter().filter(|kind| kind.is_dependency)
 }
 
 /// Every CustomResourceDefinition, apiextensions.k8s.io/v1.

@@ -39,6 +39,23 @@ pub mod storage_cluster;
 pub mod tempest;
 pub mod unsupported;
 
+use cinder::CinderSpec;
+use control_plane::ControlPlaneSpec;
+use cortex::CortexSpec;
+use credential_rotation::CredentialRotationSpec;
+use custom_resource::{Registered, dependency, registered, tested};
+use glance::GlanceSpec;
+use hypervisor::{HypervisorPoolSpec, HypervisorShareSpec};
+use keystone::KeystoneSpec;
+use neutron::NeutronSpec;
+use nova::NovaSpec;
+use ovn_chassis::OvnChassisSpec;
+use ovn_cluster::OvnClusterSpec;
+use placement::PlacementSpec;
+use secret_aggregate::SecretAggregateSpec;
+use shoot_kubeconfig::ShootKubeconfigSpec;
+use tempest::TempestSpec;
+
 pub use cidr::{Cidr, CidrError, Ranges};
 pub use condition::{Condition, LONGEST_MESSAGE};
 pub use control_plane_cluster::{ControlPlaneClusterSpec, ControlPlaneClusterStatus};
@@ -53,6 +70,26 @@ pub use pool::{
 };
 pub use reason::Reason;
 pub use storage_cluster::{StorageClusterSpec, StorageClusterStatus};
+
+/// The kinds that operators reconcile.
+static KINDS: [Registered; 16] = [
+    registered::<ControlPlaneSpec>(),
+    registered::<SecretAggregateSpec>(),
+    registered::<CredentialRotationSpec>(),
+    tested::<KeystoneSpec>("identity"),
+    tested::<GlanceSpec>("image"),
+    tested::<PlacementSpec>("placement"),
+    tested::<NovaSpec>("compute"),
+    tested::<NeutronSpec>("network"),
+    tested::<CinderSpec>("volume"),
+    dependency::<CortexSpec>(),
+    registered::<TempestSpec>(),
+    dependency::<OvnClusterSpec>(),
+    registered::<OvnChassisSpec>(),
+    registered::<HypervisorPoolSpec>(),
+    registered::<HypervisorShareSpec>(),
+    registered::<ShootKubeconfigSpec>(),
+];
 
 /// The registry and path that this project publishes its images, charts and packages under.
 pub const REGISTRY: &str = "ghcr.io/openstack-control-planes";

@@ -1,9 +1,11 @@
 //! Tempest: tests of a control plane, again and again.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::{
+    KINDS,
     condition::Condition,
     custom_resource::CustomResource,
     kind::Column,
@@ -83,8 +85,8 @@ impl Default for TempestSpec {
 pub struct Tests {
     /// The services that are tested. Without it all that the catalogue has.
     #[serde(skip_serializing_if = "is_default")]
-    #[schemars(length(max = 16), transform = list::set)]
-    pub services: Vec<TestedService>,
+    #[schemars(length(max = 16), transform = of_tested)]
+    pub services: Vec<String>,
     /// How many tests run at once.
     #[schemars(range(min = 1, max = 64))]
     pub concurrency: u32,
@@ -109,85 +111,42 @@ impl Default for Tests {
     }
 }
 
-/// A service that Tempest knows, by its type in the catalogue.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum TestedService {
-    /// Keystone.
-    Identity,
-    /// Glance.
-    Image,
-    /// Placement.
-    Placement,
-    /// Nova.
-    Compute,
-    /// Neutron.
-    Network,
-    /// Cinder.
-    Volume,
-    /// Swift, or what speaks like it.
-    ObjectStore,
+/// What Tempest calls Swift, or what speaks like it. No operator here runs it.
+const OBJECT_STORE: &str = "object-store";
+
+/// The services of a control plane that Tempest tests: their names, and what it calls them, as the sections of its configuration.
+pub fn tested_services() -> impl Iterator<Item = (String, &'static str)> {
+    let each = KINDS.iter();
+    each.filter_map(|known| Some((known.kind.to_lowercase(), known.tested_as?)))
 }
 
-impl TestedService {
-    /// Every service that Tempest knows.
-    pub const ALL: [Self; 7] = [
-        Self::Identity,
-        Self::Image,
-        Self::Placement,
-        Self::Compute,
-        Self::Network,
-        Self::Volume,
-        Self::ObjectStore,
-    ];
-
-    /// The name of the service, and the section of tempest.conf that chooses among its endpoints.
-    pub const fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Identity => ("keystone", "identity"),
-            Self::Image => ("glance", "image"),
-            Self::Placement => ("placement", "placement"),
-            Self::Compute => ("nova", "compute"),
-            Self::Network => ("neutron", "network"),
-            Self::Volume => ("cinder", "volume"),
-            Self::ObjectStore => ("swift", "object-storage"),
-        }
-    }
+/// A list of services by what Tempest calls them.
+fn of_tested(schema: &mut Schema) {
+    let services: Vec<_> = tested_services().collect();
+    let each = services.iter();
+    let meanings: String = each
+        .map(|(name, tested)| format!("\n\n{tested}: {name}."))
+        .collect();
+    let names = services.iter().map(|(_, tested)| *tested);
+    let names: Vec<_> = names.chain([OBJECT_STORE]).collect();
+    list::set(schema);
+    let items = json!({
+        "description": format!("A service that Tempest knows.{meanings}\n\n{OBJECT_STORE}: Swift, or what speaks like it."),
+        "type": "string",
+        "enum": names,
+    });
+    schema.insert("items".to_owned(), items);
 }
 
-/// A service that Tempest tests.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum VerifiedService {
-    /// Identity.
-    Keystone,
-    /// Images.
-    Glance,
-    /// Inventory of resources.
-    Placement,
-    /// Compute.
-    Nova,
-    /// Networks.
-    Neutron,
-    /// Volumes.
-    Cinder,
-}
-
-impl From<VerifiedService> for TestedService {
-    fn from(service: VerifiedService) -> Self {
-        match service {
-            VerifiedService::Keystone => Self::Identity,
-            VerifiedService::Glance => Self::Image,
-            VerifiedService::Placement => Self::Placement,
-            VerifiedService::Nova => Self::Compute,
-            VerifiedService::Neutron => Self::Network,
-            VerifiedService::Cinder => Self::Volume,
-        }
-    }
+/// A list of services of a control plane that Tempest tests, by their names.
+pub(crate) fn of_verified(schema: &mut Schema) {
+    let names: Vec<_> = tested_services().map(|(name, _)| name).collect();
+    let items = json!({
+        "description": "A service that Tempest tests.",
+        "type": "string",
+        "enum": names,
+    });
+    schema.insert("items".to_owned(), items);
 }
 
 impl CustomResource for TempestSpec {

@@ -4,13 +4,18 @@ use c5c3_api::parts::Dependency;
 use provider_composer::{Failure, Key, Lookup, ObservedState, Progress, Reason, ResourceKind};
 use serde_json::Value;
 
-use crate::registry::kind;
 use crate::service::Service;
+
+/// The kinds that `dependsOn` may name.
+pub fn dependency_kinds() -> impl Iterator<Item = ResourceKind> {
+    let kinds = c5c3_api::custom_resource::dependencies();
+    kinds.map(|kind| ResourceKind::namespaced(kind.group, kind.version, kind.kind, kind.plural))
+}
 
 /// Returns the progress of a service's dependencies.
 ///
 /// # Errors
-/// The dependencies form a cycle.
+/// The dependencies form a cycle, or one has another kind.
 pub fn dependencies(
     service: &Service<'_>,
     subject: ResourceKind,
@@ -19,8 +24,19 @@ pub fn dependencies(
     let own = Key::new(subject, service.namespace, service.name);
     let wanted = &service.common.depends_on;
     for dependency in wanted {
+        let Some(first) = key(service.namespace, dependency) else {
+            let kinds: Vec<_> = dependency_kinds().map(|kind| kind.kind).collect();
+            return Err(Failure::new(
+                Reason::Invalid,
+                format!(
+                    "dependsOn names the kind {}, which nothing can wait for: name one of {}",
+                    dependency.kind,
+                    kinds.join(", ")
+                ),
+            ));
+        };
         let mut path = vec![own.clone()];
-        if leads_back(&key(service.namespace, dependency), &mut path, observed) {
+        if leads_back(&first, &mut path, observed) {
             let path: Vec<String> = path.iter().map(ToString::to_string).collect();
             return Err(Failure::new(
                 Reason::DependencyCycle,
@@ -47,8 +63,9 @@ fn leads_back(key: &Key, path: &mut Vec<Key>, observed: &ObservedState<'_>) -> b
     }
     if !known && let Lookup::Found(object) = observed.object(key) {
         let namespace = key.namespace.as_deref().unwrap_or_default();
-        for next in depends_on(&object) {
-            if leads_back(&self::key(namespace, &next), path, observed) {
+        let others = depends_on(&object).into_iter();
+        for next in others.filter_map(|other| self::key(namespace, &other)) {
+            if leads_back(&next, path, observed) {
                 return true;
             }
         }
@@ -69,7 +86,7 @@ fn unready(
     dependency: &Dependency,
     observed: &ObservedState<'_>,
 ) -> Option<Progress> {
-    let key = key(namespace, dependency);
+    let key = key(namespace, dependency)?;
     let reason = Reason::WaitingFor(key.kind.kind);
     match observed.condition(&key, &dependency.condition) {
         Lookup::Found(Some(condition)) if condition.status == "True" => None,
@@ -85,6 +102,7 @@ fn unready(
     }
 }
 
-fn key(namespace: &str, dependency: &Dependency) -> Key {
-    Key::new(kind(dependency.kind), namespace, &dependency.name)
+fn key(namespace: &str, dependency: &Dependency) -> Option<Key> {
+    let kind = dependency_kinds().find(|known| known.kind == dependency.kind)?;
+    Some(Key::new(kind, namespace, &dependency.name))
 }

@@ -1,9 +1,8 @@
 //! The registry of OpenStack services: the fixed facts of each service.
 
 use c5c3_api::{
-    cinder::CinderSpec, cortex::CortexSpec, glance::GlanceSpec, keystone::KeystoneSpec,
-    neutron::NeutronSpec, nova::NovaSpec, ovn_cluster::OvnClusterSpec, parts::DependencyKind,
-    placement::PlacementSpec, tempest::TempestSpec,
+    cinder::CinderSpec, glance::GlanceSpec, keystone::KeystoneSpec, neutron::NeutronSpec,
+    nova::NovaSpec, placement::PlacementSpec, tempest::TempestSpec,
 };
 use provider_composer::ResourceKind;
 
@@ -333,39 +332,3 @@ pub static SERVICES: [&ServiceDefinition; 6] =
 
 /// The services that Cortex connects to besides Nova and Cinder, which it waits for.
 pub(crate) const USED_BY_CORTEX: &[Node] = &[Keystone, Glance, Placement, Neutron];
-
-/// The kind that `dependsOn` calls so.
-pub(crate) const fn kind(kind: DependencyKind) -> ResourceKind {
-    match kind {
-        DependencyKind::Keystone => KEYSTONE.kind,
-        DependencyKind::Glance => GLANCE.kind,
-        DependencyKind::Placement => PLACEMENT.kind,
-        DependencyKind::Nova => NOVA.kind,
-        DependencyKind::Neutron => NEUTRON.kind,
-        DependencyKind::Cinder => CINDER.kind,
-        DependencyKind::Cortex => CORTEX,
-        DependencyKind::OvnCluster => OVN,
-    }
-}
-
-/// The kinds that `dependsOn` may name.
-pub(crate) fn kinds() -> impl Iterator<Item = ResourceKind> {
-    let services = SERVICES.into_iter().map(|service| service.kind);
-    services.chain([CORTEX, OVN])
-}
-
-const CORTEX: ResourceKind = ResourceKind::of::<CortexSpec>();
-const OVN: ResourceKind = ResourceKind::of::<OvnClusterSpec>();
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn services_are_named_by_depends_on_as_their_kinds_are() {
-        for known in kinds() {
-            let named: DependencyKind = serde_json::from_value(known.kind.into()).unwrap();
-            assert_eq!(kind(named), known);
-        }
-    }
-}

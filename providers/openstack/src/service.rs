@@ -17,11 +17,12 @@ use provider_composer::{
 };
 
 use crate::component::{Component, Scale};
+use crate::dependency::dependency_kinds;
 use crate::extra::{Extra, Owned};
 use crate::manifest::{Manifest, cert_manager, gateway, mariadb, prometheus};
 use crate::registry::ServiceDefinition;
 use crate::release::Release;
-use crate::{extra, image, registry};
+use crate::{extra, image};
 
 /// Label of all composed objects: the service's name.
 pub(crate) const NAME: &str = "app.kubernetes.io/name";
@@ -197,7 +198,7 @@ impl<'a> Service<'a> {
 /// The kinds that the composer of a service without an API uses, which only has Jobs.
 pub fn uses_of_jobs() -> Vec<Use> {
     let composed = [Secret::KIND, ConfigMap::KIND, Job::KIND].map(Use::composes);
-    let read = registry::kinds().map(Use::reads);
+    let read = dependency_kinds().map(Use::reads);
     composed.into_iter().chain(read).collect()
 }
 

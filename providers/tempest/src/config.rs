@@ -1,6 +1,6 @@
 //! tempest.conf, section by section, and the choice of tests.
 
-use c5c3_api::tempest::{TempestSpec, TestedService};
+use c5c3_api::tempest::{TempestSpec, tested_services};
 use provider_openstack::{Config, Files, KeystoneAccess, Owned, Service};
 use serde_json::{Value, json};
 
@@ -60,9 +60,9 @@ pub fn tempest_conf(
     if let Some(path) = access.authority(service, files) {
         identity.set("ca_certificates_file", path);
     }
-    let others = TestedService::ALL.into_iter();
-    for tested in others.filter(|tested| *tested != TestedService::Identity) {
-        let (_, section) = tested.names();
+    let tested = tested_services().map(|(_, section)| section);
+    let others = tested.filter(|section| *section != "identity");
+    for section in others.chain(["object-storage"]) {
         config.section(section).set("endpoint_type", "internal");
     }
     let locks = format!("{WORKSPACE}/locks");

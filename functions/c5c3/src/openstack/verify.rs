@@ -2,7 +2,7 @@
 
 use c5c3_api::Reason;
 use c5c3_api::control_plane::{ControlPlaneStatus, TempestComponent, Verified};
-use c5c3_api::tempest::{TestedService, Tests};
+use c5c3_api::tempest::{Tests, tested_services};
 use function_protocol::Response;
 use serde::Deserialize;
 
@@ -49,11 +49,9 @@ impl Recipe<'_> {
             return None;
         }
         let services = &self.cluster.spec.services;
-        let chosen = verify.services.iter().copied().map(TestedService::from);
-        let chosen: Vec<_> = chosen.collect();
-        let wanted = TestedService::ALL.into_iter().filter(|service| {
-            let (name, _) = service.names();
-            services.is_enabled(name) && (chosen.is_empty() || chosen.contains(service))
+        let chosen = &verify.services;
+        let wanted = tested_services().filter(|(name, _)| {
+            services.is_enabled(name) && (chosen.is_empty() || chosen.contains(name))
         });
         let size = preset.tempest.as_ref();
         let usual = Tests::default().concurrency;
@@ -62,7 +60,7 @@ impl Recipe<'_> {
             suspend: true,
             logs: self.presets.tempest.logs.clone(),
             tests: Some(Tests {
-                services: wanted.collect(),
+                services: wanted.map(|(_, tested)| tested.to_owned()).collect(),
                 concurrency: size.map_or(usual, |size| size.concurrency),
                 include_regex: Some(self.presets.tempest.include_regex.clone()),
                 exclude_regex: self.presets.tempest.exclude_regex.clone(),

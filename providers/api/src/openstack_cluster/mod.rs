@@ -173,17 +173,16 @@ pub struct Services {
 }
 
 impl Services {
-    /// Whether a service runs, by its name.
+    /// Whether a service runs, by its name. One that claims can't disable does.
     pub fn is_enabled(&self, service: &str) -> bool {
         match service {
-            "keystone" | "placement" => true,
             "nova" => self.nova,
             "neutron" => self.neutron,
             "cinder" => self.cinder,
             "glance" => self.glance,
             "octavia" => self.octavia,
             "manila" => self.manila,
-            _ => false,
+            _ => true,
         }
     }
 }

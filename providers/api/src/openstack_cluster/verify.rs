@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{parts::is_default, tempest::VerifiedService};
+use crate::{parts::is_default, tempest::of_verified};
 
 /// Tests of the control plane. Which tests of a service run, and how many at once, is the Composition's choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -11,6 +11,6 @@ use crate::{parts::is_default, tempest::VerifiedService};
 pub struct Verify {
     /// The services that are tested: a test runs if all services that it uses are listed. Without it all enabled ones.
     #[serde(skip_serializing_if = "is_default")]
-    #[schemars(length(max = 6))]
-    pub services: Vec<VerifiedService>,
+    #[schemars(length(max = 16), transform = of_verified)]
+    pub services: Vec<String>,
 }

@@ -1,15 +1,18 @@
 //! What a service waits for.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::reference::NAME;
+use crate::custom_resource::dependencies;
 
 /// A resource of the same namespace that is waited for, until it has a condition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Dependency {
     /// Kind of the resource.
-    pub kind: DependencyKind,
+    #[schemars(transform = one_of_kinds)]
+    pub kind: String,
     /// Name of the resource.
     #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
     pub name: String,
@@ -19,28 +22,9 @@ pub struct Dependency {
     pub condition: String,
 }
 
-/// A kind that can be waited for.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-pub enum DependencyKind {
-    /// Identity.
-    Keystone,
-    /// Images.
-    Glance,
-    /// Resource inventory.
-    Placement,
-    /// Compute.
-    Nova,
-    /// Networks.
-    Neutron,
-    /// Volumes.
-    Cinder,
-    /// The scheduler.
-    Cortex,
-    /// Virtual networks of the nodes.
-    #[serde(rename = "OVNCluster")]
-    OvnCluster,
+fn one_of_kinds(schema: &mut Schema) {
+    let kinds: Vec<_> = dependencies().map(|known| known.kind).collect();
+    schema.insert("enum".to_owned(), json!(kinds));
 }
 
 fn ready() -> String {

@@ -36,7 +36,7 @@ pub use self::{
     component::{ApiComponent, Component},
     database::Database,
     deleted_rows::DeletedRows,
-    dependency::{Dependency, DependencyKind},
+    dependency::Dependency,
     exposure::{Exposure, Gateway, Ingress, RequestTimeout},
     host::{HostPort, HostPortError},
     image::{Fork, Image, PullPolicy},

@@ -8,7 +8,9 @@ use c5c3_api::parts::{
 use provider_composer::DesiredState;
 use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::table::{MEMCACHED, Tags};
-use provider_openstack::{KEYSTONE, PublishedImage, ServiceDefinition, keystone_credentials};
+use provider_openstack::{
+    KEYSTONE, PublishedImage, ServiceDefinition, dependency_kinds, keystone_credentials,
+};
 
 use crate::graph::{Node, Step};
 use crate::infrastructure::authority::{key, manifest};
@@ -154,9 +156,9 @@ impl Recipe<'_> {
     pub(crate) fn depends_on(&self, step: &Step) -> Vec<Dependency> {
         let needs = self.graph.needs(step).filter_map(|need| {
             let (kind, name) = need.objects.first()?;
-            Some(Dependency {
-                // No value for a kind that `dependsOn` can't name.
-                kind: serde_json::from_value(kind.kind.into()).ok()?,
+            let mut known = dependency_kinds();
+            known.any(|known| known == *kind).then(|| Dependency {
+                kind: kind.kind.to_owned(),
                 name: (*name).to_owned(),
                 condition: "Ready".to_owned(),
             })

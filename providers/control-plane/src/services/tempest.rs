@@ -2,12 +2,12 @@
 
 use c5c3_api::control_plane::Verified;
 use c5c3_api::parts::Resources;
-use c5c3_api::tempest::{TempestSpec, TempestStatus, TestedService, Tests};
+use c5c3_api::tempest::{TempestSpec, TempestStatus, Tests, tested_services};
 use provider_composer::{
     Conditions, Custom, DesiredState, Lookup, ObservedState, Progress, Reason,
 };
 use provider_openstack::table::Tags;
-use provider_openstack::{TEMPEST, keystone_credentials};
+use provider_openstack::{NEUTRON, TEMPEST, keystone_credentials};
 use serde::Deserialize;
 
 use crate::graph::Node;
@@ -85,17 +85,15 @@ impl Recipe<'_> {
         let said = self.spec().tempest.as_ref();
         let tests = said.and_then(|said| said.tests.clone());
         let services = tests.unwrap_or_else(|| self.tests()).services;
-        services.is_empty() || services.contains(&TestedService::Network)
+        services.is_empty() || services.iter().any(|service| service == NEUTRON.type_)
     }
 
     /// All services that run are tested.
     fn tests(&self) -> Tests {
-        let runs = |service: &TestedService| {
-            let (name, _) = service.names();
-            self.graph.steps().any(|step| step.name == name)
-        };
+        let runs = |name: &str| self.graph.steps().any(|step| step.name == name);
+        let tested = tested_services().filter(|(name, _)| runs(name));
         Tests {
-            services: TestedService::ALL.into_iter().filter(runs).collect(),
+            services: tested.map(|(_, tested)| tested.to_owned()).collect(),
             ..Tests::default()
         }
     }
