@@ -37,7 +37,7 @@ fn outdated(resource: &Manifest) -> Vec<String> {
             }
             _ => None,
         };
-        Some(outdated_options(service.name, &common?))
+        Some(outdated_options(service, &common?))
     });
     changes.flatten().collect()
 }

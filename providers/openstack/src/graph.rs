@@ -53,12 +53,16 @@ pub struct Step {
 }
 
 /// Every part that a control plane can have, each after all that it needs.
-pub static GRAPH: LazyLock<Vec<Step>> = LazyLock::new(|| {
-    let services = SERVICES.into_iter().chain([&TEMPEST]).map(Step::of);
+pub static GRAPH: LazyLock<Vec<Step>> =
+    LazyLock::new(|| graph(SERVICES.into_iter().chain([&TEMPEST])));
+
+/// The graph with these services.
+pub fn graph<'s>(services: impl IntoIterator<Item = &'s ServiceDefinition>) -> Vec<Step> {
+    let services = services.into_iter().map(Step::of);
     let mut steps: Vec<Step> = others().into_iter().chain(services).collect();
     steps.sort_by_key(|step| step.node);
     steps
-});
+}
 
 /// The parts without a definition.
 fn others() -> [Step; 7] {

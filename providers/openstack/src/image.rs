@@ -3,18 +3,18 @@
 use c5c3_api::parts::{Common, Image};
 use provider_composer::{Failure, Reason};
 
-use crate::registry::TEMPEST;
-use crate::release::{PublishedImage, Release};
+use crate::registry::{ServiceDefinition, TEMPEST};
+use crate::release::Release;
 
 /// Returns the release of a service, from its resource or its image's tag.
 ///
 /// # Errors
 /// Neither has a release, they differ, or the release is unknown.
-pub fn release(service: &str, common: &Common) -> Result<Release, Failure> {
+pub fn release(service: &ServiceDefinition, common: &Common) -> Result<Release, Failure> {
     let tagged = match (&common.image.tag, &common.image.digest) {
         // Tempest's versions aren't bound to the releases of others.
-        (Some(tag), None) if service != TEMPEST.name || common.release.is_none() => {
-            Release::of_tag(service, tag)
+        (Some(tag), None) if service.name != TEMPEST.name || common.release.is_none() => {
+            Release::of_tag(&service.tags, tag)
         }
         _ => None,
     };
@@ -66,11 +66,10 @@ fn unsaid(image: &Image) -> String {
 /// # Errors
 /// The release is unknown.
 pub fn reference(
-    service: &'static str,
+    service: &ServiceDefinition,
     release: Release,
     image: &Image,
 ) -> Result<String, Failure> {
-    let tag = Release::tags(&release.to_string())?.of(service);
-    let published = PublishedImage::own(service, tag.unwrap_or_default());
-    Ok(published.unless_given(image))
+    let tags = Release::tags(&release.to_string())?;
+    Ok(tags.of_service(service).unless_given(image))
 }

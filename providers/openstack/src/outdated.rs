@@ -4,14 +4,16 @@ use c5c3_api::parts::{Common, ExtraConfig};
 
 use crate::image;
 use crate::options::{Known, Options};
+use crate::registry::ServiceDefinition;
 use crate::release::Release;
 use crate::release::table::RELEASES;
 
 /// Returns what to change about the options that a user gives a service, a sentence for each: of those that the service has by another
 /// name now, and of those that a release which it can be upgraded to has by another name, or not at all. The options of a fork aren't
 /// known.
-pub fn outdated_options(service: &str, common: &Common) -> Vec<String> {
+pub fn outdated_options(service: &ServiceDefinition, common: &Common) -> Vec<String> {
     let release = image::release(service, common).ok();
+    let service = service.name;
     let release = release.filter(|_| common.image.fork.is_none());
     let Some((release, options)) =
         release.and_then(|release| Some((release, Options::of(service, release)?)))
@@ -71,10 +73,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::registry::{KEYSTONE, NOVA};
 
     fn outdated(release: &str, section: &str, option: &str) -> Vec<String> {
         let common = json!({ "release": release, "extraConfig": { section: { option: "1" } } });
-        outdated_options("keystone", &serde_json::from_value(common).unwrap())
+        outdated_options(&KEYSTONE, &serde_json::from_value(common).unwrap())
     }
 
     #[rstest::rstest]
@@ -128,16 +131,16 @@ mod tests {
         let extra = json!({ "DEFAULT": { "watch_log_file": "true" } });
         let mut common: Common =
             serde_json::from_value(json!({ "release": "2025.2", "extraConfig": extra })).unwrap();
-        assert_eq!(outdated_options("nova", &common).len(), 1);
+        assert_eq!(outdated_options(&NOVA, &common).len(), 1);
         common.image = serde_json::from_value(json!({ "fork": "sap", "tag": "2025.2" })).unwrap();
-        assert!(outdated_options("nova", &common).is_empty());
+        assert!(outdated_options(&NOVA, &common).is_empty());
     }
 
     #[test]
     fn option_in_a_secret_is_named_with_its_field() {
         let secret = json!({ "section": "cache", "option": "memcache_password", "secretKeyRef": { "name": "a", "key": "b" } });
         let common = json!({ "release": "2025.2", "extraConfigSecrets": [secret] });
-        let outdated = outdated_options("keystone", &serde_json::from_value(common).unwrap());
+        let outdated = outdated_options(&KEYSTONE, &serde_json::from_value(common).unwrap());
         let begins = "extraConfigSecrets sets [cache] memcache_password, which is [cache] password from keystone 2026.1 on";
         assert!(outdated[0].starts_with(begins), "{outdated:?}");
     }

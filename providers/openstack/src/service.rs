@@ -77,7 +77,7 @@ impl<'a> Service<'a> {
                  of letters, digits and dashes",
             ));
         }
-        let release = image::release(definition.name, common)?;
+        let release = image::release(definition, common)?;
         let installed = installed.and_then(|release| release.parse::<Release>().ok());
         if let Some(installed) = installed {
             installed.may_become(release).map_err(|message| {
@@ -92,7 +92,7 @@ impl<'a> Service<'a> {
             common,
             extra: Extra::of(definition.name, owned, release, common, secrets)?,
             release,
-            image: image::reference(definition.name, release, &common.image)?,
+            image: image::reference(definition, release, &common.image)?,
             installed,
             owner: Owner::of(ResourceKind::of::<S>(), &subject.metadata),
         })

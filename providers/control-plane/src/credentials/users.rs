@@ -32,11 +32,9 @@ const CORTEX: ServiceUser = ServiceUser {
 };
 
 static ALL: LazyLock<Vec<ServiceUser>> = LazyLock::new(|| {
-    let services = SERVICES.into_iter();
-    let services = services.filter(|service| !service.roles.is_empty());
-    let services = services.map(ServiceUser::of);
-    let others = [CORTEX, ServiceUser::of(&TEMPEST)];
-    services.chain(others).collect()
+    let services = SERVICES.into_iter().filter_map(ServiceUser::of);
+    let tests = ServiceUser::of(&TEMPEST);
+    services.chain([CORTEX]).chain(tests).collect()
 });
 
 /// The service users of a control plane.
@@ -57,12 +55,13 @@ pub(crate) fn consumers() -> impl Iterator<Item = ResourceKind> {
 }
 
 impl ServiceUser {
-    fn of(service: &ServiceDefinition) -> Self {
-        Self {
+    /// The user of a service, if it has one.
+    pub fn of(service: &ServiceDefinition) -> Option<Self> {
+        (!service.roles.is_empty()).then_some(Self {
             name: service.name,
             consumer: service.kind,
             roles: service.roles,
-        }
+        })
     }
 
     /// Secret with its application credential, for the service: the keys [`ID`] and [`SECRET`].

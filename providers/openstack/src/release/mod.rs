@@ -46,20 +46,18 @@ impl Release {
         })
     }
 
-    /// Returns the release of an image's tag: a version (28.0.0, 28.0.0-p1), a branch (stable-2025.2) or a release (2025.2). Returns
-    /// `None` for a commit.
-    pub fn of_tag(service: &str, tag: &str) -> Option<Self> {
+    /// Returns the release of an image's tag: a version (28.0.0, 28.0.0-p1) of a service whose releases have the `known` tags, a branch
+    /// (stable-2025.2) or a release (2025.2). Returns `None` for a commit.
+    pub fn of_tag(known: &[&str], tag: &str) -> Option<Self> {
         let named = tag.strip_prefix("stable-").unwrap_or(tag);
         let version = named.split_once('-').map_or(named, |(version, _)| version);
         if let Ok(release) = version.parse() {
             return Some(release);
         }
         let major = major(version)?;
-        let known = RELEASES.iter();
-        known
-            .filter(|tags| tags.of(service).and_then(self::major) == Some(major))
-            .map(|tags| tags.release)
-            .next()
+        let mut releases = RELEASES.iter().zip(known);
+        let found = releases.find(|(_, known)| self::major(known) == Some(major));
+        found.map(|(tags, _)| tags.release)
     }
 
     /// Whether upgrades may skip the release that comes after this one

@@ -2,12 +2,11 @@
 
 use std::sync::LazyLock;
 
-use provider_openstack::{Egress, METRICS};
+use provider_openstack::{Egress, METRICS, SERVICES, ServiceDefinition};
 
 use super::super::{MARIADB, MEMCACHED, RABBITMQ, VALKEY};
 use super::{INSTANCE, NAME};
-use crate::graph::{GRAPH, Node};
-use crate::services::definition;
+use crate::graph::Node;
 
 /// Pods of one part of a control plane.
 pub(super) struct Pods {
@@ -26,17 +25,14 @@ pub(super) struct Pods {
     pub(super) egress: &'static [Egress],
 }
 
-/// The pods of OpenStack's services, whose operators open their APIs' ports.
-fn services() -> impl Iterator<Item = Pods> {
-    GRAPH.iter().filter_map(|step| {
-        let service = definition(step.node)?;
-        Some(Pods {
-            serves: service.ports().collect(),
-            managed: &[METRICS],
-            egress: service.egress,
-            ..part(step.name, step.node)
-        })
-    })
+/// The pods of a service, whose operator opens its API's ports.
+fn of_service(service: &ServiceDefinition) -> Pods {
+    Pods {
+        serves: service.ports().collect(),
+        managed: &[METRICS],
+        egress: service.egress,
+        ..part(service.name, service.node)
+    }
 }
 
 /// The pods of a node that connect to other parts only.
@@ -54,7 +50,8 @@ fn part(name: &'static str, node: Node) -> Pods {
 
 /// All pods of a control plane, in the order of the graph. Pods of one part connect to each other at any port.
 pub(super) static PODS: LazyLock<Vec<Pods>> = LazyLock::new(|| {
-    let mut pods: Vec<Pods> = others().into_iter().chain(services()).collect();
+    let services = SERVICES.into_iter().map(of_service);
+    let mut pods: Vec<Pods> = others().into_iter().chain(services).collect();
     pods.sort_by_key(|pods| pods.node);
     pods
 });
