@@ -87,7 +87,19 @@ impl ServiceUser {
 
 #[cfg(test)]
 mod tests {
+    use provider_openstack_fixtures::TOY;
+
     use super::*;
+
+    #[test]
+    fn toy_service_has_a_user_with_the_roles_of_its_definition() {
+        let user = ServiceUser {
+            name: "toy",
+            consumer: TOY.kind,
+            roles: &["service"],
+        };
+        assert_eq!(ServiceUser::of(&TOY), Some(user));
+    }
 
     /// With the role `service` it could also call what services call among themselves.
     #[test]

@@ -1,6 +1,8 @@
 //! Passwords of the services: made once, or given by whoever runs the server.
 
+use c5c3_api::control_plane::Infrastructure;
 use provider_composer::{DesiredState, Generated, Lookup, ObservedState, Progress, Reason};
+use provider_openstack::ServiceDefinition;
 
 use super::definition;
 use crate::catalogue;
@@ -83,41 +85,9 @@ impl Recipe<'_> {
 
     fn needed_passwords(&self, node: Node) -> Vec<Password> {
         let infrastructure = &self.spec().infrastructure;
-        let mut needed = Vec::new();
-        if let Some(service) = definition(node) {
-            let password = |username, secret, origin| Password {
-                secret,
-                key: "password".to_owned(),
-                username,
-                origin,
-                watched: false,
-            };
-            for suffix in service.databases {
-                let origin = match infrastructure.mariadb.external {
-                    Some(_) => Origin::Given("infrastructure.mariadb is external"),
-                    None => Origin::Made,
-                };
-                needed.push(Password {
-                    watched: true,
-                    ..password(
-                        service.database_name(suffix),
-                        service.database_credentials(suffix),
-                        origin,
-                    )
-                });
-            }
-            for suffix in service.buses {
-                let origin = match infrastructure.rabbitmq.external {
-                    Some(_) => Origin::Given("infrastructure.rabbitmq is external"),
-                    None => Origin::Made,
-                };
-                needed.push(password(
-                    service.part(suffix),
-                    service.bus_credentials(suffix),
-                    origin,
-                ));
-            }
-        }
+        let mut needed = definition(node)
+            .map(|service| of_service(service, infrastructure))
+            .unwrap_or_default();
         if node == Node::Cortex && self.cortex_component().database.cluster_ref.is_none() {
             let secret = self.cortex_database_secret();
             needed.push(Password {
@@ -149,5 +119,53 @@ impl Recipe<'_> {
             ),
             (Lookup::Unknown(message), _) => Progress::Unknown { message },
         }
+    }
+}
+
+/// The passwords of a service's databases and message buses.
+fn of_service(service: &ServiceDefinition, infrastructure: &Infrastructure) -> Vec<Password> {
+    let mariadb = match infrastructure.mariadb.external {
+        Some(_) => Origin::Given("infrastructure.mariadb is external"),
+        None => Origin::Made,
+    };
+    let rabbitmq = match infrastructure.rabbitmq.external {
+        Some(_) => Origin::Given("infrastructure.rabbitmq is external"),
+        None => Origin::Made,
+    };
+    let databases = service.databases.iter().map(|suffix| Password {
+        secret: service.database_credentials(suffix),
+        key: "password".to_owned(),
+        username: service.database_name(suffix),
+        origin: mariadb,
+        watched: true,
+    });
+    let buses = service.buses.iter().map(|suffix| Password {
+        secret: service.bus_credentials(suffix),
+        key: "password".to_owned(),
+        username: service.part(suffix),
+        origin: rabbitmq,
+        watched: false,
+    });
+    databases.chain(buses).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use provider_openstack_fixtures::TOY;
+
+    use super::*;
+
+    #[test]
+    fn toy_service_has_the_passwords_of_its_database_and_bus() {
+        let passwords = of_service(&TOY, &Infrastructure::default());
+        let each = passwords.iter();
+        let each = each.map(|one| (one.secret.as_str(), one.username.as_str(), one.watched));
+        assert_eq!(
+            each.collect::<Vec<_>>(),
+            [
+                ("toy-db-credentials", "toy", true),
+                ("toy-rabbitmq-credentials", "toy", false),
+            ]
+        );
     }
 }

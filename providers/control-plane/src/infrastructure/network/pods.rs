@@ -111,3 +111,18 @@ fn others() -> [Pods; 9] {
         part("tempest", Node::Tempest),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use provider_openstack_fixtures::TOY;
+
+    use super::*;
+
+    #[test]
+    fn toy_service_serves_its_ports_and_connects_beyond_other_parts() {
+        let pods = of_service(&TOY);
+        assert_eq!((pods.name, pods.label), ("toy", (NAME, "toy")));
+        assert_eq!((pods.serves, pods.managed), (vec![9999], &[METRICS][..]));
+        assert_eq!(pods.egress, [Egress::Web]);
+    }
+}
