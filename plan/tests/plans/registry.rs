@@ -89,8 +89,15 @@ const PLACES: [&str; 6] = [
 #[test]
 fn add_a_service_names_every_file_that_names_placement() {
     let mut places = Vec::new();
-    for folder in ["functions", "plan", "providers", "src", "xtask"] {
-        collect(&root(folder), &mut places);
+    for path in [
+        "Cargo.toml",
+        "functions",
+        "plan",
+        "providers",
+        "src",
+        "xtask",
+    ] {
+        collect(&root(path), &mut places);
     }
     let top = root("");
     let places: BTreeSet<String> = places
@@ -111,6 +118,26 @@ fn add_a_service_names_every_file_that_names_placement() {
         .iter()
         .filter(|place| !page.contains(&format!("`{place}`")));
     assert_eq!(unnamed.collect::<Vec<_>>(), Vec::<&&str>::new());
+}
+
+#[test]
+fn add_a_service_describes_the_toy_service() {
+    let page = fs::read_to_string(root("docs/contributing/add-a-service.md")).unwrap();
+    let toy = fs::read_to_string(root("providers/openstack/fixtures/src/toy.rs")).unwrap();
+    let (_, definition) = toy.split_once("pub const TOY").unwrap();
+    let (definition, _) = definition.split_once("\n};").unwrap();
+    assert!(
+        page.contains(definition),
+        "the page has another definition than toy.rs: copy it from there"
+    );
+    let spans = page.split('`').skip(1).step_by(2);
+    let words = spans.filter(|span| !span.contains(char::is_whitespace));
+    let is_outdated = |word: &&str| match word.contains("::") {
+        true => word.starts_with(char::is_uppercase) && !toy.contains(word),
+        false => word.contains('/') && !word.contains('<') && !root(word).exists(),
+    };
+    let outdated: Vec<&str> = words.filter(is_outdated).collect();
+    assert_eq!(outdated, Vec::<&str>::new());
 }
 
 /// Adds the files of code under a path that name Placement.

@@ -211,6 +211,20 @@ fn services_that_wait_for_each_other_are_told() {
 }
 
 #[test]
+fn dependency_of_another_kind_is_refused_with_the_kinds_that_there_are() {
+    let mut cluster = given(MANAGED);
+    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        keystone["spec"]["dependsOn"] = json!([{ "kind": "MariaDB", "name": "openstack-db" }]);
+    });
+    let failure = cluster.compose(&KEYSTONE, "keystone").err().unwrap();
+    assert_eq!(
+        failure.to_string(),
+        "dependsOn names the kind MariaDB, which nothing can wait for: name one of Keystone, Glance, Placement, Nova, Neutron, \
+         Cinder, Cortex, OVNCluster"
+    );
+}
+
+#[test]
 fn credentials_are_encrypted_anew_before_an_old_key_goes() {
     let mut cluster = running(MANAGED);
     let first = cluster.value("keystone-credential-keys", "1").unwrap();
