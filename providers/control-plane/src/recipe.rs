@@ -115,24 +115,3 @@ impl<'a> Recipe<'a> {
         Some(&ceph.pools)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use provider_openstack_fixtures::TOY;
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn toy_service_has_an_endpoint_of_its_port_and_path() {
-        let subject: ControlPlane = serde_json::from_value(json!({
-            "metadata": { "name": "production", "namespace": "openstack" },
-            "spec": { "openStackRelease": "2025.2" },
-        }))
-        .unwrap();
-        assert_eq!(
-            Recipe::of(&subject).endpoint(&TOY),
-            "https://toy.openstack.svc.cluster.local:9999/v1"
-        );
-    }
-}
