@@ -4,13 +4,8 @@ use c5c3_api::parts::Dependency;
 use provider_composer::{Failure, Key, Lookup, ObservedState, Progress, Reason, ResourceKind};
 use serde_json::Value;
 
+use crate::registry::dependency_kinds;
 use crate::service::Service;
-
-/// The kinds that `dependsOn` may name.
-pub fn dependency_kinds() -> impl Iterator<Item = ResourceKind> {
-    let kinds = c5c3_api::custom_resource::dependencies();
-    kinds.map(|kind| ResourceKind::namespaced(kind.group, kind.version, kind.kind, kind.plural))
-}
 
 /// Returns the progress of a service's dependencies.
 ///

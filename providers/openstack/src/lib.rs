@@ -63,7 +63,7 @@ pub use config::{Config, Section};
 pub use context::{ServiceContext, Workload};
 pub use database::{AUTHORITY as DATABASE_AUTHORITY, Database};
 pub use definition::*;
-pub use dependency::{dependencies, dependency_kinds};
+pub use dependency::dependencies;
 pub use deployment::{CERTIFICATE, Pods};
 pub use digest::{digest, uuid};
 pub use extra::{Extra, Owned};

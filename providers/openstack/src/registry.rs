@@ -1,8 +1,8 @@
 //! The registry of OpenStack services: the fixed facts of each service.
 
 use c5c3_api::{
-    cinder::CinderSpec, glance::GlanceSpec, keystone::KeystoneSpec, neutron::NeutronSpec,
-    nova::NovaSpec, placement::PlacementSpec, tempest::TempestSpec,
+    cinder::CinderSpec, custom_resource::dependencies, glance::GlanceSpec, keystone::KeystoneSpec,
+    neutron::NeutronSpec, nova::NovaSpec, placement::PlacementSpec, tempest::TempestSpec,
 };
 use provider_composer::ResourceKind;
 
@@ -332,3 +332,9 @@ pub static SERVICES: [&ServiceDefinition; 6] =
 
 /// The services that Cortex connects to besides Nova and Cinder, which it waits for.
 pub(crate) const USED_BY_CORTEX: &[Node] = &[Keystone, Glance, Placement, Neutron];
+
+/// The kinds that `dependsOn` may name.
+pub fn dependency_kinds() -> impl Iterator<Item = ResourceKind> {
+    dependencies()
+        .map(|kind| ResourceKind::namespaced(kind.group, kind.version, kind.kind, kind.plural))
+}

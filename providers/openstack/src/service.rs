@@ -17,10 +17,9 @@ use provider_composer::{
 };
 
 use crate::component::{Component, Scale};
-use crate::dependency::dependency_kinds;
 use crate::extra::{Extra, Owned};
 use crate::manifest::{Manifest, cert_manager, gateway, mariadb, prometheus};
-use crate::registry::ServiceDefinition;
+use crate::registry::{ServiceDefinition, dependency_kinds};
 use crate::release::Release;
 use crate::{extra, image};
 
