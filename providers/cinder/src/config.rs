@@ -5,7 +5,7 @@ use provider_openstack::{
     CINDER, Config, Database, Files, KeystoneAccess, Messaging, Owned, Policy, Release, Service,
 };
 
-use crate::CONFIG;
+use crate::{CONFIG, locks};
 
 /// Since when Cinder calls Glance as its own user where a user's token doesn't suffice.
 const GLANCE_SECTION: Release = Release::new(2025, 2);
@@ -18,6 +18,7 @@ pub const LISTED: &str = "backend_defaults";
 
 const IMAGE: &str = "nothing: it is the image's";
 const MEMBER: &str = "nothing: each member is known by its pod";
+const LOCKS: &str = "nothing: members lock by rows of Cinder's database";
 const SHUTDOWN: &str = "nothing: it follows from the pods' termination grace period";
 /// What users set elsewhere.
 const OWNED: [Owned<'static>; 26] = [
@@ -53,7 +54,7 @@ const OWNED: [Owned<'static>; 26] = [
     Owned::option("DEFAULT", "host", MEMBER),
     Owned::option("DEFAULT", "rootwrap_config", IMAGE),
     Owned::option("DEFAULT", "transport_url", "messaging"),
-    Owned::option("coordination", "backend_url", "database"),
+    Owned::option("coordination", "backend_url", LOCKS),
     Owned::option("database", "connection", "database"),
     Owned::section("glance", "keystone"),
     Owned::section("nova", "keystone"),
@@ -90,8 +91,6 @@ pub struct Facts<'a> {
     pub spec: &'a CinderSpec,
     /// Its database.
     pub database: &'a Database,
-    /// The URL of the locks that its processes share.
-    pub locks: &'a str,
     /// Its message bus.
     pub bus: &'a Messaging,
     /// How it reaches Keystone.
@@ -129,9 +128,7 @@ impl Facts<'_> {
         }
         self.database
             .configure(service, config.section("database"), files);
-        config
-            .section("coordination")
-            .secret("backend_url", self.locks);
+        locks::configure(config.section("coordination"), files);
         self.bus.configure(service, &mut config, files);
         self.access.configure(service, &mut config, files);
         // Tokens of users may expire while Nova and Glance work on what Cinder asked for.

@@ -3,6 +3,7 @@
 mod backends;
 mod backup;
 mod config;
+mod locks;
 
 use c5c3_api::cinder::{CinderSpec, CinderStatus};
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -64,17 +65,12 @@ impl Composer for Cinder {
         let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
         let backup = spec.backup.as_ref();
         let backup = backup.map(|backup| Place::resolve(&service, backup, observed));
-        let locks = database
-            .as_ref()
-            .map_err(Clone::clone)
-            .and_then(|database| database.coordination(&service));
-        let parts = all((&database, &locks, &bus, &access, &context.policy));
-        let workload = parts.map(|(database, locks, bus, access, policy)| {
+        let parts = all((&database, &bus, &access, &context.policy));
+        let workload = parts.map(|(database, bus, access, policy)| {
             let facts = Facts {
                 service: &service,
                 spec,
                 database,
-                locks,
                 bus,
                 access,
                 policy,
@@ -131,11 +127,12 @@ fn components<'a>(
     Ok(components)
 }
 
-/// A program of Cinder that sees these files, with its state: locks, and where it copies volumes, the images that it converts.
+/// A program of Cinder that sees these files, with its state: where it copies volumes, the images that it converts.
 fn program(files: Source, state: Source) -> Program {
-    Program::default()
-        .mount("config", CINDER.folder, files)
-        .mount("state", config::STATE, state)
+    let program = Program::default()
+        .mount("config", CINDER.folder, files.clone())
+        .mount("state", config::STATE, state);
+    locks::mount(program, files)
 }
 
 /// A command of Cinder that reads the configuration.

@@ -25,7 +25,8 @@ pub const AUTHORITY: &str = "database-ca.crt";
 const DELETE: &str = "Delete";
 /// The reason while a database isn't ready.
 const WAITING: Reason = Reason::WaitingFor("Database");
-/// The maximum number of connections of a service's user. Each process of each replica opens up to 25.
+/// The maximum number of connections of a service's user. Each process of each replica opens up to 25, and one of Cinder 5 more for its
+/// locks.
 const CONNECTIONS: u32 = 1000;
 
 /// A database that a service can use.
@@ -152,34 +153,6 @@ impl Database {
         let password = encoded(&self.password, &[]);
         let (port, name) = (self.server.port, &self.name);
         format!("mysql+pymysql://{user}:{password}@{host}:{port}/{name}?charset=utf8mb4")
-    }
-
-    /// The URL of the same database as tooz takes it, which coordinates processes by locks of MariaDB. It takes user and password
-    /// literally (`tooz/drivers/mysql.py`, `get_connection`).
-    ///
-    /// # Errors
-    /// The user or the password has a character that would end it.
-    pub fn coordination(&self, service: &Service<'_>) -> Awaited<String> {
-        let Self {
-            server,
-            name,
-            user,
-            password,
-        } = self;
-        let is_literal = |byte: u8| matches!(byte, b' '..=b'~') && !b"#/?[]".contains(&byte);
-        if !(user.bytes().chain(password.bytes()).all(is_literal)) || user.contains(':') {
-            return Err(Progress::failed(
-                Reason::InvalidSecret,
-                "the database's user or password has a character that the lock manager can't take: choose both of ASCII without \
-                 #, /, ?, [ and ], and a user without : too",
-            ));
-        }
-        let (host, port) = (in_url(&server.host), server.port);
-        let mut url = format!("mysql://{user}:{password}@{host}:{port}/{name}");
-        if server.authority.is_some() {
-            url += &format!("?ssl_ca={}/{AUTHORITY}", service.definition.folder);
-        }
-        Ok(url)
     }
 
     /// Checks that the URL has no percent-encoding: keystone-manage reads a `%` as an interpolation

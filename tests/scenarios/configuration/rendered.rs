@@ -145,12 +145,6 @@ fn provide(resource: &Value, cluster: &mut Cluster) {
         cluster.put::<Manifest<mariadb::MariaDb>>(&name, json!({ "spec": {} }));
         cluster.put::<Manifest<rabbitmq::RabbitmqCluster>>(&name, json!({ "spec": {} }));
     }
-    if resource["kind"] == "Cinder" {
-        // Its lock manager takes no password that would end a URL.
-        let secret = spec["database"]["secretRef"]["name"].as_str();
-        let secret = secret.unwrap_or("cinder-db-credentials");
-        cluster.secret(secret, &[("password", "p$ss\"w:rd %@")]);
-    }
     cluster.ovn();
     let serving = cluster.get::<Custom<OvnClusterSpec>>("ovn").cloned();
     let reference = spec["ovn"]["clusterRef"]["name"].as_str();
