@@ -16,6 +16,7 @@ mod keystone;
 mod kubeconfigs;
 mod labels_injector;
 mod life;
+mod locks;
 mod node;
 mod operator_runtime;
 mod operators;
@@ -50,6 +51,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     kubeconfigs::SCENARIOS,
     labels_injector::SCENARIOS,
     life::SCENARIOS,
+    locks::SCENARIOS,
     node::SCENARIOS,
     operator_runtime::SCENARIOS,
     operators::SCENARIOS,

@@ -3,7 +3,7 @@
 mod backends;
 mod backup;
 mod config;
-mod locks;
+pub mod locks;
 
 use c5c3_api::cinder::{CinderSpec, CinderStatus};
 use k8s_openapi::api::apps::v1::StatefulSet;

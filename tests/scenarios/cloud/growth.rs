@@ -7,6 +7,7 @@ use super::backup::{
     MARIADB, WHOLE, asked_of, back_up, images, projects, ready, restore, with_operators,
 };
 use super::{CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, does};
+use crate::locks;
 
 const CLAIM: Kind = kind("v1", "PersistentVolumeClaim");
 const RABBITMQ: Kind = kind("rabbitmq.com/v1beta1", "RabbitmqCluster");
@@ -19,6 +20,9 @@ const MEMBERS: [&str; 3] = [
     "openstack/openstack-db-1",
     "openstack/openstack-db-2",
 ];
+
+/// The addresses of two of them.
+const ADDRESSES: &str = "openstack-db-0.openstack-db-internal.openstack.svc openstack-db-1.openstack-db-internal.openstack.svc";
 
 /// One for the first member, then one for each of three, for their configuration, and for the backups.
 const VOLUMES: [(&str, &str); 8] = [
@@ -34,8 +38,10 @@ const VOLUMES: [(&str, &str); 8] = [
 
 pub fn a_database_grows_to_three_members_and_survives_a_power_loss() -> Result<()> {
     let images = images()?;
+    let cinder = Image::of_service("cinder", "2025.2")?;
     lab::on_a_bare_machine(async move |machine| {
         let (cloud, _operators) = with_operators(&machine, &images).await?;
+        cloud.node.offer(&cinder).await?;
         for (name, size) in VOLUMES {
             cloud.volume(name, size, DATABASE_USER).await?;
         }
@@ -55,6 +61,8 @@ pub fn a_database_grows_to_three_members_and_survives_a_power_loss() -> Result<(
         ensure!(after == before, "{before} became {after}");
         all_serve(&cloud, "1").await?;
         does(&cloud, "grown", "token").await?;
+        // A lock that one member knows is another's, too.
+        locks::hold(&cloud, &cinder, ADDRESSES).await?;
 
         lose_power(&cloud).await?;
         // All that was committed, also what the third member had not seen.

@@ -67,9 +67,10 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::MariadbOperatorImage,
         Need::Service("keystone", "2025.2"),
     ]]),
-    scenario!(Long, 1800 s, growth::a_database_grows_to_three_members_and_survives_a_power_loss, [NODE, EXTERNAL_OPERATORS, &[
+    scenario!(Long, 2100 s, growth::a_database_grows_to_three_members_and_survives_a_power_loss, [NODE, EXTERNAL_OPERATORS, &[
         Need::MariadbOperatorImage,
         Need::Service("keystone", "2025.2"),
+        Need::Service("cinder", "2025.2"),
     ]]),
     scenario!(Long, 900 s, growth::queues_get_members_on_new_nodes, [NODE, EXTERNAL_OPERATORS]),
     scenario!(Long, 2700 s, upgrade::releases_that_fail_are_rolled_back, [NODE, EXTERNAL_OPERATORS, &[

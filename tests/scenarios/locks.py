@@ -1,0 +1,140 @@
+"""Locks as Cinder's programs do, at one or more members of a database, and fails if a lock doesn't do what it is for.
+
+    locks.py                      everything
+    locks.py hold NAME SECONDS HOST    holds a lock, and prints what became of it
+    locks.py contend NAME TIMES HOST   takes a lock again and again, and prints how often another had it too
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.parse
+from concurrent import futures
+
+import c5c3_locks
+from oslo_config import cfg
+from tooz import coordination
+
+HOSTS = os.environ["HOSTS"].split()
+
+
+def named(name):
+    """A lock of this pod alone."""
+    return f"{socket.gethostname()}-{name}".encode()
+
+
+def locks(host):
+    """The locks at a member of the database, by the configuration that Cinder has."""
+    user, password = os.environ["USERNAME"], urllib.parse.quote_plus(os.environ["PASSWORD"])
+    url = f"mysql+pymysql://{user}:{password}@{host}/{os.environ['DATABASE']}?charset=utf8mb4"
+    os.environ["OS_DATABASE__CONNECTION"] = url
+    cfg.CONF([], project="locks", default_config_files=[], default_config_dirs=[])
+    found = coordination.get_coordinator("rows://", b"scenario")
+    found.start(start_heart=True)
+    return found
+
+
+def hold(name, seconds, host):
+    try:
+        with locks(host).get_lock(named(name)):
+            print("held", flush=True)
+            time.sleep(float(seconds))
+    except c5c3_locks.LockLost:
+        print("lost")
+    else:
+        print("released")
+
+
+def contend(name, times, host):
+    found, mark, overlaps = locks(host), f"/tmp/{name}", 0
+    for _ in range(int(times)):
+        with found.get_lock(named(name)):
+            try:
+                os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                overlaps += 1
+            else:
+                time.sleep(0.002)
+                os.unlink(mark)
+    print(overlaps)
+
+
+def start(*arguments):
+    command = [sys.executable, __file__, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def holder(name, seconds):
+    found = start("hold", name, seconds, HOSTS[0])
+    said = found.stdout.readline()
+    assert said == "held\n", said
+    return found
+
+
+def rest(child):
+    """What a program says from now on."""
+    said, _ = child.communicate(timeout=300)
+    assert child.returncode == 0, child.returncode
+    return said
+
+
+def taken(found, name):
+    """Waits for a lock, and says for how long."""
+    begun, lock = time.monotonic(), found.get_lock(named(name))
+    assert lock.acquire(blocking=400), f"{name} stays locked"
+    return time.monotonic() - begun, lock
+
+
+def no_two_hold_one_lock(_):
+    children = [start("contend", "one", "50", HOSTS[n % len(HOSTS)]) for n in range(4)]
+    overlaps = [rest(child).strip() for child in children]
+    assert overlaps == ["0"] * 4, overlaps
+
+
+def a_lock_outlasts_its_lease_while_its_holder_lives(found):
+    child = holder("living", str(c5c3_locks.LEASE + 30))
+    assert not found.get_lock(named("living")).acquire(blocking=c5c3_locks.LEASE + 10)
+    assert rest(child) == "released\n"
+    _, lock = taken(found, "living")
+    assert lock.release()
+
+
+def a_lock_is_free_a_lease_after_its_holder_died(found):
+    child = holder("killed", "600")
+    child.kill()
+    child.wait()
+    waited, lock = taken(found, "killed")
+    assert waited > c5c3_locks.LEASE - 15, waited
+    assert lock.release()
+
+
+def a_holder_that_was_suspended_knows_that_it_lost_its_lock(found):
+    child = holder("suspended", "1")
+    child.send_signal(signal.SIGSTOP)
+    waited, lock = taken(found, "suspended")
+    assert waited > c5c3_locks.LEASE - 15, waited
+    child.send_signal(signal.SIGCONT)
+    assert rest(child) == "lost\n"
+    # The former holder's release isn't this one's.
+    assert lock.is_still_owner() and lock.release()
+
+
+def everything():
+    cases = [
+        no_two_hold_one_lock,
+        a_lock_outlasts_its_lease_while_its_holder_lives,
+        a_lock_is_free_a_lease_after_its_holder_died,
+        a_holder_that_was_suspended_knows_that_it_lost_its_lock,
+    ]
+    found = locks(HOSTS[-1])
+    with futures.ThreadPoolExecutor(len(cases)) as pool:
+        for case, result in [(case, pool.submit(case, found)) for case in cases]:
+            result.result()
+            print(case.__name__, flush=True)
+
+
+if __name__ == "__main__":
+    {"hold": hold, "contend": contend, "everything": everything}[(sys.argv[1:] or ["everything"])[0]](*sys.argv[2:])
