@@ -30,7 +30,7 @@ LEASE = 120
 RELIED = 90
 # Seconds between renewals.
 RENEWAL = 20
-# Seconds for which one answer of the database is waited for, and a lock that isn't to be waited for.
+# Seconds for which one answer of the database is waited for, and the database by those who don't wait for a lock.
 PATIENCE = 10
 # Seconds for which one statement waits for another's lock of a row, before PATIENCE ends.
 ROW_WAIT = 5
@@ -141,7 +141,7 @@ class Lock(locking.Lock):
             raise tooz.NotImplemented
         blocking, timeout = utils.convert_blocking(blocking, timeout)
         token = uuid.uuid4().bytes
-        limit = PATIENCE if not blocking else LEASE if timeout is None else timeout
+        limit = LEASE if blocking and timeout is None else max(timeout or 0, PATIENCE)
         begun = answered = clock()
         pause = 0.1
         while True:
@@ -150,7 +150,8 @@ class Lock(locking.Lock):
                 taken = self._driver.take(self._row, token)
             except REPEATED as error:
                 if clock() - answered >= limit:
-                    raise coordination.ToozConnectionError(f"{self.name!r} can't be locked: {explained(error)}")
+                    why = f"{self.name!r} can't be locked: {explained(error)}"
+                    raise coordination.ToozConnectionError(why) from None
                 pause_after(error)
                 continue
             answered = clock()
@@ -294,6 +295,7 @@ class Driver(coordination.CoordinationDriver):
                 if code(error) in CONFLICTS:
                     continue
                 lost = [lock.name for _, lock in locks if lock.lost]
-                LOG.warning("%s locks can't be renewed, %s of them may be another's: %s", len(locks), lost or "none", explained(error))
+                why = explained(error)
+                LOG.warning("%s locks can't be renewed, others may have %s: %s", len(locks), lost or "none", why)
                 break
         return pause
