@@ -1,8 +1,8 @@
 """Locks as Cinder's programs do, at one or more members of a database, and fails if a lock doesn't do what it is for.
 
-    locks.py                      everything
-    locks.py hold NAME SECONDS HOST    holds a lock, and prints what became of it
-    locks.py contend NAME TIMES HOST   takes a lock again and again, and prints how often another had it too
+    locks.py everything
+    locks.py hold NAME SECONDS HOST     holds a lock, and prints what became of it
+    locks.py contend NAME TIMES HOST    takes a lock again and again, and prints how often another had it too
 """
 
 import os
@@ -38,8 +38,11 @@ def locks(host):
 
 
 def hold(name, seconds, host):
+    found = locks(host)
     try:
-        with locks(host).get_lock(named(name)):
+        with found.get_lock(named(name)):
+            # As Cinder does when it is to end, before its work has.
+            found.stop()
             print("held", flush=True)
             time.sleep(float(seconds))
     except c5c3_locks.LockLost:
@@ -137,4 +140,5 @@ def everything():
 
 
 if __name__ == "__main__":
-    {"hold": hold, "contend": contend, "everything": everything}[(sys.argv[1:] or ["everything"])[0]](*sys.argv[2:])
+    tasks = {"everything": everything, "hold": hold, "contend": contend}
+    tasks[sys.argv[1]](*sys.argv[2:])

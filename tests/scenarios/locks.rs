@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use futures::future::try_join_all;
-use lab::{Cloud, Image, Result, ensure};
+use lab::{Cloud, Context, Image, Kind, Result, ensure, eventually, kind, minutes};
 use provider_cinder::locks::{FILES, PACKAGE, PYTHONPATH};
 use serde_json::json;
 
@@ -20,6 +20,8 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Service("cinder", "2026.2"),
     ]]),
 ];
+
+const POD: Kind = kind("v1", "Pod");
 
 const RELEASES: [&str; 3] = ["2025.2", "2026.1", "2026.2"];
 /// What the program prints when all went well.
@@ -56,6 +58,42 @@ fn programs_of_each_release_lock_by_rows() -> Result<()> {
 
 /// Takes locks in Keystone's database at these members of MariaDB, in a pod with an image of Cinder.
 pub async fn hold(cloud: &Cloud, image: &Image, members: &str) -> Result<()> {
+    let job = start(cloud, image, "everything", members).await?;
+    let said = cloud.says(&job).await?;
+    let missing = HELD.iter().find(|case| !said.contains(**case));
+    ensure!(missing.is_none(), "not {missing:?}: {said}");
+    Ok(())
+}
+
+/// Holds a lock by an address of MariaDB while something happens. It is still held afterwards.
+pub async fn hold_during(
+    cloud: &Cloud,
+    image: &Image,
+    address: &str,
+    happens: impl Future<Output = Result<()>>,
+) -> Result<()> {
+    let task = format!("hold, outlasting, \"100\", {address}");
+    let job = start(cloud, image, &task, address).await?;
+    eventually("the lock is held", minutes(3), async || {
+        let pods = cloud.cluster.list(POD, &format!("job-name={job}")).await?;
+        let pod = pods.first().and_then(|pod| pod.metadata.name.as_deref());
+        let pod = pod.with_context(|| format!("{job} has no pod"))?;
+        let said = cloud
+            .node
+            .logs(&format!("{}/{pod}", cloud.namespace()))
+            .await?;
+        ensure!(said.contains("held"), "{said}");
+        Ok(())
+    })
+    .await?;
+    happens.await?;
+    let said = cloud.says(&job).await?;
+    ensure!(said.contains("released"), "{said}");
+    Ok(())
+}
+
+/// Starts a task of the program in a pod with an image of Cinder, and returns the name of its Job.
+async fn start(cloud: &Cloud, image: &Image, task: &str, members: &str) -> Result<String> {
     let script = include_str!("locks.py");
     cloud.give("scenario", "locks.py", script).await?;
     let package = json!({
@@ -66,17 +104,16 @@ pub async fn hold(cloud: &Cloud, image: &Image, members: &str) -> Result<()> {
     });
     cloud.cluster.apply(&package.to_string()).await?;
     let (_, tag) = image.name().rsplit_once(':').unwrap_or_default();
-    let job = format!("locks-{}", tag.replace('.', "-"));
+    let (word, _) = task.split_once(',').unwrap_or((task, ""));
+    let job = format!("{word}-{}", tag.replace('.', "-"));
     let manifest = include_str!("locks.yaml")
         .replace("JOB", &job)
         .replace("IMAGE", image.name())
         .replace("CREDENTIALS", "keystone-db-credentials")
         .replace("HOSTS_OF", members)
         .replace("WAY", PYTHONPATH)
-        .replace("PACKAGE", PACKAGE);
+        .replace("PACKAGE", PACKAGE)
+        .replace("TASK", task);
     cloud.cluster.apply(&manifest).await?;
-    let said = cloud.says(&job).await?;
-    let missing = HELD.iter().find(|case| !said.contains(**case));
-    ensure!(missing.is_none(), "not {missing:?}: {said}");
-    Ok(())
+    Ok(job)
 }

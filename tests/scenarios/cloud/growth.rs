@@ -24,6 +24,9 @@ const MEMBERS: [&str; 3] = [
 /// The addresses of two of them.
 const ADDRESSES: &str = "openstack-db-0.openstack-db-internal.openstack.svc openstack-db-1.openstack-db-internal.openstack.svc";
 
+/// The one that services have.
+const PRIMARY: &str = "openstack-db-primary.openstack.svc";
+
 /// One for the first member, then one for each of three, for their configuration, and for the backups.
 const VOLUMES: [(&str, &str); 8] = [
     ("former", "1Gi"),
@@ -63,6 +66,8 @@ pub fn a_database_grows_to_three_members_and_survives_a_power_loss() -> Result<(
         does(&cloud, "grown", "token").await?;
         // A lock that one member knows is another's, too.
         locks::hold(&cloud, &cinder, ADDRESSES).await?;
+        locks::hold_during(&cloud, &cinder, PRIMARY, lose_a_member(&cloud)).await?;
+        all_serve(&cloud, "1").await?;
 
         lose_power(&cloud).await?;
         // All that was committed, also what the third member had not seen.
@@ -142,6 +147,12 @@ async fn says(cloud: &Cloud, name: &str) -> Result<()> {
         Ok(())
     })
     .await
+}
+
+/// Kills the first member.
+async fn lose_a_member(cloud: &Cloud) -> Result<()> {
+    let member = cloud.node.container_of(MEMBERS[0], "mariadb").await?;
+    member.signal("SIGKILL")
 }
 
 /// Kills all members at once, the third of which hasn't what the others committed last. Without the file in which Galera keeps the members
