@@ -3,6 +3,7 @@
     locks.py everything
     locks.py hold NAME SECONDS HOST     holds a lock, and prints what became of it
     locks.py contend NAME TIMES HOST    takes a lock again and again, and prints how often another had it too
+    locks.py block NAME HOST            takes a lock, is blocked before it learns so, and prints whether it has it, and another
 """
 
 import os
@@ -65,6 +66,24 @@ def contend(name, times, host):
     print(overlaps)
 
 
+def block(name, host):
+    found, clock, blocked = locks(host), c5c3_locks.clock, []
+    take, other = found.take, found.get_lock(named(name))
+
+    def take_slowly(row, token):
+        taken = take(row, token)
+        if not blocked:
+            blocked.append(True)
+            past = "UPDATE c5c3_locks SET expires = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND WHERE name = %s"
+            c5c3_locks.execute(found._engine, past, row)
+            c5c3_locks.clock = lambda: clock() + c5c3_locks.LEASE
+            assert other.acquire(blocking=False)
+        return taken
+
+    found.take = take_slowly
+    print(found.get_lock(named(name)).acquire(blocking=False), other.is_still_owner())
+
+
 def start(*arguments):
     command = [sys.executable, __file__, *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -125,9 +144,15 @@ def a_holder_that_was_suspended_knows_that_it_lost_its_lock(found):
     assert lock.is_still_owner() and lock.release()
 
 
+def an_acquisition_that_was_blocked_looks_again(_):
+    said = rest(start("block", "blocked", HOSTS[0]))
+    assert said == "False True\n", said
+
+
 def everything():
     cases = [
         no_two_hold_one_lock,
+        an_acquisition_that_was_blocked_looks_again,
         a_lock_outlasts_its_lease_while_its_holder_lives,
         a_lock_is_free_a_lease_after_its_holder_died,
         a_holder_that_was_suspended_knows_that_it_lost_its_lock,
@@ -140,5 +165,5 @@ def everything():
 
 
 if __name__ == "__main__":
-    tasks = {"everything": everything, "hold": hold, "contend": contend}
+    tasks = {"everything": everything, "hold": hold, "contend": contend, "block": block}
     tasks[sys.argv[1]](*sys.argv[2:])
