@@ -123,6 +123,7 @@ class Lock(locking.Lock):
     def __init__(self, name, driver):
         super().__init__(name)
         self._driver = driver
+        self._called = name.decode(errors="replace")
         self._row = name if len(name) <= 255 else hashlib.sha256(name).hexdigest().encode()
         self._token = None
         self._until = 0.0
@@ -150,7 +151,7 @@ class Lock(locking.Lock):
                 taken = self._driver.take(self._row, token)
             except REPEATED as error:
                 if clock() - answered >= limit:
-                    why = f"{self.name!r} can't be locked: {explained(error)}"
+                    why = f"{self._called} can't be locked: {explained(error)}"
                     raise coordination.ToozConnectionError(why) from None
                 pause_after(error)
                 continue
@@ -158,7 +159,7 @@ class Lock(locking.Lock):
             if taken and self._held(token, tried):
                 return True
             if taken:
-                LOG.warning("this process was blocked while it locked %r: it does so again", self.name)
+                LOG.warning("this process was blocked while it locked %s: it does so again", self._called)
                 continue
             if not blocking or (timeout is not None and answered - begun >= timeout):
                 return False
@@ -180,7 +181,7 @@ class Lock(locking.Lock):
             self._until = tried + RELIED
         elif self._driver.forget(token):
             self._gone = True
-            LOG.error("lock %r is lost: it wasn't renewed in time, and another may have it", self.name)
+            LOG.error("lock %s is lost: it wasn't renewed in time, and another may have it", self._called)
 
     def release(self):
         token, self._token = self._token, None
@@ -195,20 +196,20 @@ class Lock(locking.Lock):
                 break
             except REPEATED as error:
                 if clock() >= until:
-                    LOG.warning("lock %r can't be released, and lasts until its row expires: %s", self.name, explained(error))
+                    LOG.warning("lock %s can't be released, and lasts until its row expires: %s", self._called, explained(error))
                     break
                 repeated = True
                 pause_after(error)
         # A row with this token was never another's. One that is gone was, unless an earlier attempt deleted it.
         if not deleted and not self._gone and (begun >= until or not repeated):
             self._gone = True
-            LOG.error("lock %r was lost before it was released: another may have had it", self.name)
+            LOG.error("lock %s was lost before it was released: another may have had it", self._called)
         return deleted
 
     def __exit__(self, kind, error, trace):
         self.release()
         if self.lost and error is None:
-            raise LockLost(f"lock {self.name!r} was lost while work that needs it was done: check its result")
+            raise LockLost(f"lock {self._called} was lost while work that needs it was done: check its result")
 
 
 def pause_after(error):
@@ -294,7 +295,7 @@ class Driver(coordination.CoordinationDriver):
                 pause = PAUSE
                 if code(error) in CONFLICTS:
                     continue
-                lost = [lock.name for _, lock in locks if lock.lost]
+                lost = [lock._called for _, lock in locks if lock.lost]
                 why = explained(error)
                 LOG.warning("%s locks can't be renewed, others may have %s: %s", len(locks), lost or "none", why)
                 break
