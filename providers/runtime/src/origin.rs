@@ -33,7 +33,10 @@ pub(crate) enum Origin {
 /// Of each group and version, the kinds that are known to have this project's definition, so that it is asked for once, and not by kind
 /// and namespace.
 #[derive(Default)]
-pub(crate) struct Origins(Mutex<BTreeMap<(&'static str, &'static str), Arc<Mutex<Own>>>>);
+pub(crate) struct Origins(Mutex<BTreeMap<Version, Arc<Mutex<Own>>>>);
+
+/// A group, and a version of it.
+type Version = (&'static str, &'static str);
 
 /// Names of kinds.
 type Own = BTreeSet<String>;

@@ -1,5 +1,7 @@
 //! A Cinder from its resource to running pods, in a small cluster in memory.
 
+#![cfg(test)]
+
 mod backends;
 mod purge;
 
@@ -184,8 +186,8 @@ fn programs_lock_by_rows_of_the_database() {
         );
         let container = &pod["containers"][0];
         let named = |list: &str, name: &str| {
-            let list = container[list].as_array().unwrap().iter();
-            list.cloned().find(|one| one["name"] == name).unwrap()
+            let mut list = container[list].as_array().unwrap().iter();
+            list.find(|one| one["name"] == name).cloned().unwrap()
         };
         let path = "/etc/cinder/locks/c5c3_locks.dist-info";
         assert_eq!(named("volumeMounts", "locks")["mountPath"], path);

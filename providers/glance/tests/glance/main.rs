@@ -1,5 +1,7 @@
 //! A Glance from its resource to a running API, in a small cluster in memory.
 
+#![cfg(test)]
+
 mod ceph;
 mod purge;
 mod stores;
