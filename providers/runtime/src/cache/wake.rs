@@ -5,10 +5,20 @@ use std::collections::BTreeSet;
 use provider_composer::reconcile::may_own;
 use provider_composer::{Key, ResourceKind};
 
-use super::objects::Change;
+use super::objects::{Change, State};
 use super::{Cache, DEFINITION, Head, Id, Place, locked};
 
 impl Cache {
+    /// Whether a watch is broken of a kind that an operator uses. What can't be looked up meanwhile wakes no subject when the watch is
+    /// back: a reconcile is repeated until then.
+    pub(crate) fn is_stale(&self, operator: usize) -> bool {
+        self.interests.get(operator).is_some_and(|interest| {
+            let kinds = interest.kinds.iter();
+            let mut all = kinds.flat_map(|kind| self.kinds.get(kind).into_iter().flatten());
+            all.any(|(_, objects)| matches!(locked(objects).state, State::Stale(_)))
+        })
+    }
+
     /// Wakes every subject of the operators of a name.
     pub(crate) fn wake_operator(&self, name: &str) {
         for (operator, manager) in self.managers.iter().enumerate() {

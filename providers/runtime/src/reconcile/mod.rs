@@ -70,7 +70,7 @@ struct Subject<'a> {
 struct Round {
     composed: Composed,
     known: KnownKinds,
-    /// Whether all that was missing could be fetched.
+    /// Whether all that was missing could be fetched, and no watch was broken.
     is_complete: bool,
 }
 
@@ -123,19 +123,20 @@ impl Controller {
         ) else {
             return Outcome::Gone;
         };
-        // Subjects are woken when this replica starts to lead, and when the operator's kinds are known.
-        if !guard.is_valid() || !self.cache.is_settled(id.operator) {
-            return Outcome::Done(None);
-        }
         let key = id.place.key(operator.subject());
         let entry = match self.cache.find(&key) {
             Lookup::Found(entry) => entry,
+            Lookup::Unknown(_) if self.cache.is_stale(id.operator) => return Outcome::Failed,
             Lookup::Unknown(_) => return Outcome::Done(None),
             Lookup::Missing => {
                 self.cache.forget(id);
                 return Outcome::Gone;
             }
         };
+        // Subjects are woken when this replica starts to lead, and when the operator's kinds are known.
+        if !guard.is_valid() || !self.cache.is_settled(id.operator) {
+            return Outcome::Done(None);
+        }
         let began = Instant::now();
         let (resource, head) = (entry.value(), entry.head());
         let subject = Subject {
@@ -225,7 +226,7 @@ impl Controller {
         }
         Ok(match made.wrote() || wrote {
             true => Outcome::Again,
-            false if !is_complete => Outcome::Failed,
+            false if !is_complete || self.cache.is_stale(subject.id.operator) => Outcome::Failed,
             false => {
                 self.cache.rest(subject.reconcile(), &subject.head.uid);
                 Outcome::Done(composed.desired.requeue_at.map(until))
@@ -257,6 +258,7 @@ impl Controller {
         loop {
             let view = View::new(&self.cache, &self.external, &failed);
             let known = self.cache.known_kinds(subject.namespace());
+            let is_stale = self.cache.is_stale(subject.id.operator);
             let (composed, known, mut dependencies) = {
                 let observed = ObservedState::new(&view, Timestamp::now());
                 // A panic leaves only a partial result, which is dropped.
@@ -300,7 +302,7 @@ impl Controller {
             return Ok(Round {
                 composed,
                 known,
-                is_complete: is_read && failed.is_empty(),
+                is_complete: is_read && failed.is_empty() && !is_stale,
             });
         }
     }

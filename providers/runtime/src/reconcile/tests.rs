@@ -317,3 +317,45 @@ async fn reconcile_that_reached_the_limit_of_rounds_goes_on_and_reads_nothing_tw
         assert_eq!(server.requests("/status").len(), statuses);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn subject_that_was_reconciled_while_a_watch_was_broken_is_reconciled_again() {
+    let server = Server::default();
+    let controller = controller(&server, vec![Box::new(Keeper::default())], Vec::new());
+    let cache = &controller.cache;
+    server.put(THING, "a", "one", thing());
+    let api = server.api();
+    let watches = join_all([THING, CONFIG_MAP].map(|kind| follow(cache, &api, kind, "")));
+    let is_there = || server.get(THING, "a", "one").is_some();
+    during(join(watches, controller.work()), async {
+        until("a status", || !server.requests("one/status").is_empty()).await;
+        let broken = State::Stale("the connection is lost".into());
+        cache.set_state(CONFIG_MAP, "", broken);
+        server.delete(THING, "a", "one");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert!(is_there(), "it may have ConfigMaps");
+        cache.set_state(CONFIG_MAP, "", State::Live);
+        until("the end", || !is_there()).await;
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn replica_that_does_not_lead_forgets_a_subject_that_is_gone() {
+    let server = Server::default();
+    let mut controller = controller(&server, vec![Box::new(Keeper::default())], Vec::new());
+    controller.guards = vec![LeaseGuard::default()];
+    server.put(THING, "a", "one", thing());
+    let (cache, api) = (&controller.cache, server.api());
+    let follow = join_all([THING, CONFIG_MAP].map(|kind| follow(cache, &api, kind, "")));
+    let reconcile = async |name: &str| {
+        let place = Place::new("a", name);
+        controller.reconcile(&Id { operator: 0, place }).await
+    };
+    during(follow, async {
+        until("the first look", || cache.unknown().is_empty()).await;
+        assert_eq!(reconcile("one").await, Outcome::Done(None));
+        assert_eq!(reconcile("gone").await, Outcome::Gone);
+    })
+    .await;
+}
