@@ -22,9 +22,9 @@ type One = Result<Result<Effect, Failure>, ApiError>;
 enum Effect {
     /// Nothing: it is as wanted.
     Nothing,
-    /// It was written, or the watch is about to report a change of it.
+    /// It was written, and what came of it is cached.
     Written,
-    /// Nothing: it has changed since the write was decided.
+    /// Nothing: it has changed since the write was decided, which the watch is about to report.
     Outdated,
 }
 
@@ -128,8 +128,7 @@ impl Controller {
         if let Step::Look = step {
             match self.api.get(key).await? {
                 Some(object) => self.cache.learn(key, object),
-                // The watch is about to report it.
-                None => return Ok(Ok(Effect::Written)),
+                None => return Ok(Ok(Effect::Outdated)),
             }
             let entry = match self.due(subject, key, Write::Apply(object)) {
                 Ok(entry) => entry.and_then(Lookup::found),
@@ -140,8 +139,7 @@ impl Controller {
         let uid = match step {
             Step::Nothing => return Ok(Ok(Effect::Nothing)),
             Step::Apply(uid) => uid,
-            // Changed in between: the watch is about to report it.
-            Step::Look => return Ok(Ok(Effect::Written)),
+            Step::Look => return Ok(Ok(Effect::Outdated)),
         };
         let applied = self
             .api

@@ -14,8 +14,8 @@ use tokio::time::sleep;
 use crate::cache::follow;
 use crate::testing::{Server, THING, WIDGET, controller, during, until};
 
-/// Composes the Widgets `read` and `unread`, and looks up the first.
-struct Maker;
+/// Composes the objects `read` and `unread` of a kind, and looks up the first.
+pub(super) struct Maker(pub(super) ResourceKind);
 
 impl Operator for Maker {
     fn name(&self) -> &'static str {
@@ -31,7 +31,7 @@ impl Operator for Maker {
     }
 
     fn uses(&self) -> Vec<Use> {
-        vec![Use::composes(WIDGET)]
+        vec![Use::composes(self.0)]
     }
 
     fn composed(
@@ -45,10 +45,10 @@ impl Operator for Maker {
         let mut desired = DesiredState::default();
         for name in ["read", "unread"] {
             let metadata = json!({ "name": name, "namespace": "a", "ownerReferences": owner });
-            let widget = json!({ "metadata": metadata, "spec": { "a": "1" } });
-            desired.objects.insert(Key::new(WIDGET, "a", name), widget);
+            let object = json!({ "metadata": metadata, "spec": { "a": "1" } });
+            desired.objects.insert(Key::new(self.0, "a", name), object);
         }
-        let read = observed.object(&Key::new(WIDGET, "a", "read"));
+        let read = observed.object(&Key::new(self.0, "a", "read"));
         let metadata = Metadata {
             name: "one".to_owned(),
             namespace: Some("a".to_owned()),
@@ -66,7 +66,7 @@ impl Operator for Maker {
 #[tokio::test(start_paused = true)]
 async fn bodies_that_nobody_looked_up_are_dropped_and_neither_read_nor_missed() {
     let server = Server::default();
-    let controller = controller(&server, vec![Box::new(Maker)], Vec::new());
+    let controller = controller(&server, vec![Box::new(Maker(WIDGET))], Vec::new());
     server.put(THING, "a", "one", json!({}));
     let api = server.api();
     let cache = &controller.cache;
