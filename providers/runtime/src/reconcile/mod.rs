@@ -183,21 +183,25 @@ impl Controller {
             }
             Start::Compose => {}
         }
-        let Some(mut round) = self.composed(subject).await? else {
-            return Ok(Outcome::Failed);
+        let mut round = match self.compose(subject, &subject.resource).await {
+            Ok(round) => round,
+            Err(failure) => {
+                self.refuse(subject, None, &failure).await?;
+                return Ok(Outcome::Failed);
+            }
         };
         if !is_finalized && subject.operator.ordered_deletion() {
             self.set_finalizer(subject, true).await?;
             return Ok(Outcome::Again);
         }
-        let mut made = self.write(subject, &round).await?;
-        if made.is_known() && self.is_current(subject) {
-            // Once more: one status says what comes of it, instead of two, each with its events.
-            round = match self.composed(subject).await? {
-                Some(round) => round,
-                None => return Ok(Outcome::Failed),
-            };
-            made = self.write(subject, &round).await?;
+        let made = self.write(subject, &round).await?;
+        if made.is_known()
+            && self.is_current(subject)
+            && let Ok(next) = self.compose(subject, &subject.after(&round)).await
+        {
+            // One status says what comes of it, instead of two, each with its events. A failure is for the next reconcile to report, and
+            // what is wanted now for it to write: nothing is written that depends on a status which may get lost.
+            round = next;
         }
         let Round {
             composed,
@@ -240,19 +244,8 @@ impl Controller {
         entry.is_some_and(|entry| entry.head().resource_version == subject.head.resource_version)
     }
 
-    /// Composes. Reports a failure, and returns none then.
-    async fn composed(&self, subject: &Subject<'_>) -> Result<Option<Round>, ApiError> {
-        match self.compose(subject).await {
-            Ok(round) => Ok(Some(round)),
-            Err(failure) => {
-                self.refuse(subject, None, &failure).await?;
-                Ok(None)
-            }
-        }
-    }
-
-    /// Composes, fetches what was missing, and composes again.
-    async fn compose(&self, subject: &Subject<'_>) -> Result<Round, Failure> {
+    /// Composes for a subject that is this resource, fetches what was missing, and composes again.
+    async fn compose(&self, subject: &Subject<'_>, resource: &Value) -> Result<Round, Failure> {
         let mut failed: BTreeMap<Wanted, String> = BTreeMap::new();
         let mut round = 1;
         loop {
@@ -263,7 +256,7 @@ impl Controller {
                 let observed = ObservedState::new(&view, Timestamp::now());
                 // A panic leaves only a partial result, which is dropped.
                 let composed = catch_unwind(AssertUnwindSafe(|| {
-                    subject.operator.composed(&subject.resource, &observed)
+                    subject.operator.composed(resource, &observed)
                 }));
                 let known = known.without(&observed.unknown_kinds());
                 (composed, known, observed.into_dependencies())
@@ -367,6 +360,13 @@ impl Controller {
 impl Subject<'_> {
     fn namespace(&self) -> &str {
         self.key.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// The resource with the status that was composed, which composers remember things by.
+    fn after(&self, round: &Round) -> Value {
+        let mut resource = self.resource.clone();
+        resource["status"] = round.composed.status.clone();
+        resource
     }
 
     fn reconcile(&self) -> Reconcile<'_> {

@@ -2,6 +2,7 @@
 
 mod gone;
 mod labels;
+mod remembered;
 mod rest;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

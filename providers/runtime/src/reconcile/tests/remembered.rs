@@ -1,0 +1,97 @@
+//! A status by which a composer remembers what it can't observe any more.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures::future::{join, join_all};
+use provider_composer::{
+    Composed, DesiredState, Failure, Key, Metadata, ObservedState, Operator, Owner, ResourceKind,
+    Use,
+};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::cache::follow;
+use crate::testing::{Server, THING, WIDGET, controller, during, until};
+
+/// Tries the value `new` of a Widget unless it has failed, which is seen as long as the Widget has the value.
+struct Trier;
+
+fn widget(uid: &Value, value: &str) -> Value {
+    let owner = json!([{
+        "apiVersion": "test/v1", "kind": "Thing", "name": "one", "uid": uid, "controller": true,
+    }]);
+    let metadata = json!({ "name": "one", "namespace": "a", "ownerReferences": owner });
+    json!({ "metadata": metadata, "spec": { "a": value } })
+}
+
+impl Operator for Trier {
+    fn name(&self) -> &'static str {
+        "test-operator"
+    }
+
+    fn subject(&self) -> ResourceKind {
+        THING
+    }
+
+    fn ordered_deletion(&self) -> bool {
+        false
+    }
+
+    fn uses(&self) -> Vec<Use> {
+        vec![Use::composes(WIDGET)]
+    }
+
+    fn composed(
+        &self,
+        resource: &Value,
+        observed: &ObservedState<'_>,
+    ) -> Result<Composed, Failure> {
+        let key = Key::new(WIDGET, "a", "one");
+        let found = observed.object(&key).found();
+        let fails = found.is_some_and(|widget| widget["spec"]["a"] == "new");
+        let has_failed = fails || resource["status"]["hasFailed"] == true;
+        let value = if has_failed { "old" } else { "new" };
+        let mut desired = DesiredState::default();
+        let wanted = widget(&resource["metadata"]["uid"], value);
+        desired.objects.insert(key, wanted);
+        let metadata = Metadata {
+            name: "one".to_owned(),
+            namespace: Some("a".to_owned()),
+            ..Metadata::default()
+        };
+        Ok(Composed {
+            desired,
+            status: json!({ "hasFailed": has_failed }),
+            failed: BTreeSet::new(),
+            owner: Owner::of(THING, &metadata),
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn status_remembers_what_the_write_before_it_has_undone() {
+    let server = Server::default();
+    let controller = controller(&server, vec![Box::new(Trier)], Vec::new());
+    server.put(
+        THING,
+        "a",
+        "one",
+        json!({ "status": { "hasFailed": false } }),
+    );
+    server.put(WIDGET, "a", "one", widget(&json!("uid-1"), "new"));
+    let (cache, api) = (&controller.cache, server.api());
+    let watches = join_all([THING, WIDGET].map(|kind| follow(cache, &api, kind, "")));
+    let has_failed = || server.get(THING, "a", "one").unwrap()["status"]["hasFailed"] == true;
+    during(join(watches, controller.work()), async {
+        until("the failure", has_failed).await;
+        sleep(Duration::from_secs(10)).await;
+        assert!(has_failed());
+        let widget = server.get(WIDGET, "a", "one").unwrap();
+        assert_eq!(widget["spec"]["a"], "old");
+        let requests = server.requests("");
+        let writes = requests.iter().filter(|line| !line.starts_with("GET"));
+        assert_eq!(writes.count(), 2, "a Widget and a status: {requests:?}");
+    })
+    .await;
+}
