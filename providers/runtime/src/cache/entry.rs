@@ -83,7 +83,13 @@ pub(crate) struct Head {
     pub finalizers: Vec<String>,
     pub deletion_timestamp: Option<String>,
     pub owner_references: Vec<Reference>,
+    /// Whether labels were left out because they are too long. No object of an API server has this field.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
 }
+
+/// How the JSON of an entry says that labels were left out.
+const CUT: &str = "\"isCut\":true";
 
 /// The fields of an ownerReference that the runtime reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,7 +149,11 @@ impl Entry {
 
     /// Whether the object may have all these labels, as [`written`] has them. Unlike [`Head::has`], it parses nothing.
     pub(crate) fn may_have(&self, written: &[String]) -> bool {
-        written.iter().all(|label| self.json.contains(label))
+        written.iter().all(|label| self.json.contains(label)) || self.may_be_cut()
+    }
+
+    fn may_be_cut(&self) -> bool {
+        !self.whole && !self.managed.is_empty() && self.json.contains(CUT)
     }
 
     /// The object, as far as it is here.
@@ -210,6 +220,7 @@ impl Head {
             > LABELS
         {
             self.labels.clear();
+            self.is_cut = true;
         }
         self.owner_references.retain(|reference| {
             let length = reference.kind.len() + reference.name.len() + reference.uid.len();

@@ -86,10 +86,19 @@ impl<'a> View<'a> {
             _ => Box::new(objects.within(namespace)),
         };
         for (place, entry) in candidates {
-            if !entry.may_have(&written) || !entry.head().has(labels) {
+            if !entry.may_have(&written) {
                 continue;
             }
-            match look(place.key(kind), entry) {
+            let (key, head) = (place.key(kind), entry.head());
+            let one = match head.has(labels) {
+                true => look(key, entry),
+                // One of ours, by which something may be decided. Others may have as many as their owners like.
+                false if head.is_cut && !entry.managed.is_empty() => Lookup::Unknown(format!(
+                    "{key} has more labels than the operator keeps: remove those that others have added"
+                )),
+                false => continue,
+            };
+            match one {
                 Lookup::Found(one) => found.push(one),
                 // Continues, so that all that is missing is fetched together.
                 Lookup::Unknown(why) => unknown = Some(why),

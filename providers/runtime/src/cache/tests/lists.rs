@@ -91,3 +91,28 @@ fn list_does_not_wait_for_what_is_read_besides() {
     );
     assert_eq!(view.wanted(), BTreeSet::from([Wanted::Object(one)]));
 }
+
+#[test]
+fn list_is_unknown_while_an_own_object_has_more_labels_than_are_kept() {
+    let external = ExternalSystems::new(Vec::new());
+    let failed = BTreeMap::new();
+    let listed = |manager: &str, number: usize| {
+        let cache = secrets(&[]);
+        let labels = (0..number).map(|label| (format!("label-{label:050}"), "value"));
+        let labels: BTreeMap<String, &str> = labels.chain([("role".to_owned(), "key")]).collect();
+        let fields = json!([{ "manager": manager, "operation": "Update", "fieldsV1": {} }]);
+        let metadata = json!({
+            "name": "one", "namespace": "default", "resourceVersion": "1", "labels": labels, "managedFields": fields,
+        });
+        let place = Place::new("default", "one");
+        let entry = cache.entry(SECRET, &place, json!({ "metadata": metadata }), false);
+        cache.objects(SECRET, "default").unwrap().saw(&place, entry);
+        let view = View::new(&cache, &external, &failed);
+        let role = BTreeMap::from([("role".to_owned(), "key".to_owned())]);
+        view.keys(SECRET, "default", &role)
+    };
+    let one = Key::new(SECRET, "default", "one");
+    assert_eq!(listed("things", 1), Lookup::Found(vec![one]));
+    assert!(matches!(listed("things", 300), Lookup::Unknown(_)));
+    assert_eq!(listed("others", 300), Lookup::Found(Vec::new()));
+}
