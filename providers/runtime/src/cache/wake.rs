@@ -9,8 +9,8 @@ use super::objects::{Change, State};
 use super::{Cache, DEFINITION, Head, Id, Place, locked};
 
 impl Cache {
-    /// Whether a watch is broken of a kind that an operator uses. What can't be looked up meanwhile wakes no subject when the watch is
-    /// back: a reconcile is repeated until then.
+    /// Whether a watch is broken of a kind that an operator uses. Nothing is decided or reported meanwhile, since what seems to be missing
+    /// may be there. A watch that is back wakes no subject: a reconcile is repeated until then.
     pub(crate) fn is_stale(&self, operator: usize) -> bool {
         self.interests.get(operator).is_some_and(|interest| {
             let kinds = interest.kinds.iter();

@@ -137,6 +137,10 @@ impl Controller {
         if !guard.is_valid() || !self.cache.is_settled(id.operator) {
             return Outcome::Done(None);
         }
+        // For seconds: then the watch is back, or the kind is unknown.
+        if self.cache.is_stale(id.operator) {
+            return Outcome::Failed;
+        }
         let began = Instant::now();
         let (resource, head) = (entry.value(), entry.head());
         let subject = Subject {

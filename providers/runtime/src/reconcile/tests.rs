@@ -321,7 +321,7 @@ async fn reconcile_that_reached_the_limit_of_rounds_goes_on_and_reads_nothing_tw
 }
 
 #[tokio::test(start_paused = true)]
-async fn subject_that_was_reconciled_while_a_watch_was_broken_is_reconciled_again() {
+async fn subject_is_reconciled_once_a_broken_watch_is_back() {
     let server = Server::default();
     let controller = controller(&server, vec![Box::new(Keeper::default())], Vec::new());
     let cache = &controller.cache;
@@ -333,11 +333,16 @@ async fn subject_that_was_reconciled_while_a_watch_was_broken_is_reconciled_agai
         until("a status", || !server.requests("one/status").is_empty()).await;
         let broken = State::Stale("the connection is lost".into());
         cache.set_state(CONFIG_MAP, "", broken);
+        let labels = json!({ "fails": "transiently" });
+        let failing = json!({ "metadata": { "finalizers": ["test/thing"], "labels": labels } });
+        server.put(THING, "a", "two", failing);
         server.delete(THING, "a", "one");
         tokio::time::sleep(Duration::from_secs(2)).await;
         assert!(is_there(), "it may have ConfigMaps");
+        assert!(server.requests("two/status").is_empty());
         cache.set_state(CONFIG_MAP, "", State::Live);
         until("the end", || !is_there()).await;
+        until("a status", || !server.requests("two/status").is_empty()).await;
     })
     .await;
 }
