@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use nix::sys::signal::Signal;
 
-use super::state::{FILE, Process, State};
+use super::state::{FILE, NEW, Process, State};
 use super::{access, server, up};
 use crate::minutes;
 use crate::scenario::remove_leftovers;
@@ -23,9 +23,12 @@ const FILES: [&str; 8] = [
     access::HOSTS,
     up::LOG,
     server::LOCK,
-    "state.json.new",
+    NEW,
     FILE,
 ];
+
+/// What a lab writes before it has a state, and while it writes that.
+const EARLY: [&str; 3] = [up::LOG, server::LOCK, NEW];
 
 /// How long all processes of a lab may take to end; a node alone may take a minute.
 const GRACE: Duration = minutes(3);
@@ -64,7 +67,9 @@ pub(super) fn remove(folder: &Path, state: &State) -> Result<()> {
     end(&processes)?;
     if let Some(machine) = &state.machine {
         let mounts = fs::read_to_string("/proc/self/mounts").context("cannot list mounts")?;
-        if let Some(mount) = mount_in(&mounts, machine) {
+        // They are listed without symbolic links.
+        let place = fs::canonicalize(machine).unwrap_or_else(|_| machine.clone());
+        if let Some(mount) = mount_in(&mounts, &place) {
             bail!(
                 "{mount} is still mounted: run `umount {mount}`, and `cargo xtask lab down` again"
             );
@@ -87,9 +92,10 @@ pub(super) fn remove(folder: &Path, state: &State) -> Result<()> {
     Ok(())
 }
 
-/// Whether a lab's folder has such a file or folder.
-pub(super) fn is_ours(name: &OsStr) -> bool {
-    name == access::PROGRAMS || FILES.iter().any(|ours| name == *ours)
+/// Whether an attempt that ended before it wrote a state may have left such a file. A folder with any other has files of somebody else,
+/// whatever their names are.
+pub(super) fn is_left_early(name: &OsStr) -> bool {
+    EARLY.iter().any(|early| name == *early)
 }
 
 /// Waits for the end of processes, and kills those that don't end by themselves.
@@ -120,12 +126,22 @@ fn end(processes: &[(&str, Process)]) -> Result<()> {
     }
 }
 
-/// The first mount in a folder, by the lines of `/proc/self/mounts`.
+/// The first mount in a folder, by the lines of `/proc/self/mounts`, which have octal numbers for some characters.
 fn mount_in<'a>(mounts: &'a str, folder: &Path) -> Option<&'a str> {
+    let written = [
+        ('\\', "\\134"),
+        (' ', "\\040"),
+        ('\t', "\\011"),
+        ('\n', "\\012"),
+    ];
+    let folder = folder.to_string_lossy().into_owned();
+    let folder = written.iter().fold(folder, |folder, (plain, octal)| {
+        folder.replace(*plain, octal)
+    });
     let mut places = mounts
         .lines()
         .filter_map(|line| line.split_whitespace().nth(1));
-    places.find(|place| Path::new(place).starts_with(folder))
+    places.find(|place| Path::new(place).starts_with(&folder))
 }
 
 /// Fine when something is removed, or was before.
@@ -153,6 +169,10 @@ mod tests {
             Some("/tmp/c5c3-lab-12-main-x/node/run")
         );
         assert_eq!(found("/tmp/c5c3-lab-12-main"), None);
+
+        let mounts = "tmpfs /my\\040files/c5c3-lab-12-main-x/node/run tmpfs rw 0 0\n";
+        let found = mount_in(mounts, Path::new("/my files/c5c3-lab-12-main-x"));
+        assert_eq!(found, Some("/my\\040files/c5c3-lab-12-main-x/node/run"));
     }
 
     #[test]

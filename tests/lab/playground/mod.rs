@@ -12,10 +12,13 @@ mod server;
 mod state;
 mod up;
 
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path};
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
 use crate::suite::{CLOUD_SITE, COMPUTE, EXTERNAL_OPERATORS, LAB, NODE, Need};
@@ -48,6 +51,7 @@ pub fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<()> {
     let folder = path::absolute(&options.folder)?;
+    is_own(&folder)?;
     match &options.command {
         Command::Up => up::up(&folder),
         Command::Serve => server::serve(&folder),
@@ -57,9 +61,43 @@ fn run(options: &Options) -> Result<()> {
     }
 }
 
+/// Fine unless a folder is another user's, who could write there which processes and folders this one ends and removes.
+fn is_own(folder: &Path) -> Result<()> {
+    let found = match fs::symlink_metadata(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other.with_context(|| format!("cannot look at {}", folder.display()))?,
+    };
+    let own = fs::metadata("/proc/self").context("/proc doesn't have this process")?;
+    ensure!(
+        found.is_dir() && found.uid() == own.uid(),
+        "{} isn't a folder of this user: name another folder by {FOLDER}, or run this as the folder's owner",
+        folder.display()
+    );
+    Ok(())
+}
+
 fn is_running(folder: &Path) -> Result<()> {
     let state = State::read(folder)?;
     let runs = state.is_some_and(|state| state.server.runs());
     ensure!(runs, "no lab runs: `cargo xtask lab up` starts one");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn folder_of_a_lab_is_this_users_and_no_link() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        is_own(folder.path())?;
+        is_own(&folder.path().join("missing"))?;
+        let link = folder.path().join("link");
+        symlink(folder.path(), &link)?;
+        let error = is_own(&link).unwrap_err().to_string();
+        assert!(error.contains("isn't a folder of this user"), "{error}");
+        Ok(())
+    }
 }

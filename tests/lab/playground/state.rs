@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 /// The file in the lab's folder.
 pub(super) const FILE: &str = "state.json";
 
+/// What becomes that file once it is written.
+pub(super) const NEW: &str = "state.json.new";
+
 /// A lab, as the process that keeps it writes it down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
@@ -66,8 +69,7 @@ impl State {
     /// # Errors
     /// When it can't be written.
     pub fn write(&self, folder: &Path) -> Result<()> {
-        let file = folder.join(FILE);
-        let new = file.with_added_extension("new");
+        let (file, new) = (folder.join(FILE), folder.join(NEW));
         fs::write(&new, serde_json::to_vec_pretty(self)?)
             .and_then(|()| fs::rename(&new, &file))
             .with_context(|| format!("cannot write {}", file.display()))

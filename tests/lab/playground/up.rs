@@ -57,7 +57,7 @@ fn create(folder: &Path) -> Result<()> {
     let mut entries = fs::read_dir(folder)?
         .flatten()
         .map(|entry| entry.file_name());
-    let foreign = entries.find(|name| !down::is_ours(name));
+    let foreign = entries.find(|name| !down::is_left_early(name));
     ensure!(
         foreign.is_none(),
         "{} has files that aren't a lab's: name another folder by {}",
@@ -157,9 +157,16 @@ mod tests {
         let mode = fs::metadata(folder.path())?.permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
 
-        fs::write(folder.path().join("thesis.txt"), "")?;
-        let error = create(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("has files that aren't a lab's"), "{error}");
+        // The names of a lab's own files are those of others, too.
+        for name in ["thesis.txt", access::CLOUDS, access::KUBECONFIG] {
+            let file = folder.path().join(name);
+            fs::write(&file, "")?;
+            let error = create(folder.path()).unwrap_err().to_string();
+            assert!(error.contains("has files that aren't a lab's"), "{error}");
+            fs::remove_file(file)?;
+        }
+        fs::create_dir(folder.path().join(access::PROGRAMS))?;
+        assert!(create(folder.path()).is_err());
         Ok(())
     }
 }
