@@ -102,6 +102,26 @@ fn gitops_waits_of_claims_are_short_and_rare(
     assert!(waiting > 0);
 }
 
+/// A claim that isn't Ready keeps nothing else from being applied.
+#[rstest]
+fn gitops_depends_on_no_kustomization_of_claims(
+    #[values("management", "management-v1", "staging")] overlay: &str,
+) {
+    let site = site(overlay);
+    let claims: Vec<Id> = site
+        .iter()
+        .filter(has_claims)
+        .map(|applied| Id::of(&applied.kustomization))
+        .collect();
+    for applied in &site {
+        let id = Id::of(&applied.kustomization);
+        for other in items(&applied.kustomization["spec"]["dependsOn"]) {
+            let other = Id::new(&id.kind, &id.namespace, text(&other["name"]));
+            assert!(!claims.contains(&other), "{id} waits for {other}");
+        }
+    }
+}
+
 /// The health of a claim is what docs/claims.md says that it is.
 #[rstest]
 fn gitops_health_checks_cover_every_kind_of_claim(
