@@ -23,7 +23,7 @@ use crate::say::say;
 use crate::waits::waits;
 
 /// How the folders of scenarios begin; the id of their process follows.
-const PREFIX: &str = "c5c3-lab-";
+pub(crate) const PREFIX: &str = "c5c3-lab-";
 
 /// Runs a scenario in a whole lab: four clusters, the garden, Crossplane of one release, and a function.
 ///

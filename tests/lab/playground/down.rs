@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use nix::sys::signal::Signal;
 use super::state::{FILE, NEW, Process, State};
 use super::{access, server, up};
 use crate::minutes;
-use crate::scenario::remove_leftovers;
+use crate::scenario::{PREFIX, remove_leftovers};
 
 /// The files of a lab's folder. The state is the last to go, so that an attempt that fails can be repeated.
 const FILES: [&str; 8] = [
@@ -32,6 +33,9 @@ const EARLY: [&str; 3] = [up::LOG, server::LOCK, NEW];
 
 /// How long all processes of a lab may take to end; a node alone may take a minute.
 const GRACE: Duration = minutes(3);
+
+/// How long control groups may be busy after their processes were killed.
+const SETTLING: Duration = Duration::from_secs(10);
 
 const POLL: Duration = Duration::from_millis(100);
 
@@ -74,6 +78,7 @@ pub(super) fn remove(folder: &Path, state: &State) -> Result<()> {
                 "{mount} is still mounted: run `umount {mount}`, and `cargo xtask lab down` again"
             );
         }
+        remove_groups(Path::new("/sys/fs/cgroup"), machine)?;
         gone(fs::remove_dir_all(machine))
             .with_context(|| format!("cannot remove {}", machine.display()))?;
     } else {
@@ -144,6 +149,40 @@ fn mount_in<'a>(mounts: &'a str, folder: &Path) -> Option<&'a str> {
     places.find(|place| Path::new(place).starts_with(&folder))
 }
 
+/// Removes the control groups of nodes that were killed; one that ends by itself has removed its own. They have the name of the lab's folder.
+fn remove_groups(hierarchies: &Path, machine: &Path) -> Result<()> {
+    let name = machine.file_name().and_then(OsStr::to_str);
+    let Some(name) = name.filter(|name| name.starts_with(PREFIX)) else {
+        return Ok(());
+    };
+    let (own, within, of_hypervisors) = (
+        format!("*/{name}"),
+        format!("*/{name}/*"),
+        format!("*/{name}-*"),
+    );
+    let started = Instant::now();
+    loop {
+        let removed = Command::new("find")
+            .arg(hierarchies)
+            .args(["-depth", "-type", "d", "(", "-path", &own])
+            .args(["-o", "-path", &within, "-o", "-path", &of_hypervisors])
+            .args([")", "-exec", "rmdir", "{}", "+"])
+            .stderr(Stdio::null())
+            .status()
+            .context("cannot run `find`")?;
+        // Groups of others may come and go meanwhile, and processes that were killed take a moment to end.
+        if removed.success() {
+            return Ok(());
+        }
+        ensure!(
+            started.elapsed() < SETTLING,
+            "cannot remove the control groups {name} in {}: run `cargo xtask lab down` again",
+            hierarchies.display()
+        );
+        thread::sleep(POLL);
+    }
+}
+
 /// Fine when something is removed, or was before.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
@@ -173,6 +212,27 @@ mod tests {
         let mounts = "tmpfs /my\\040files/c5c3-lab-12-main-x/node/run tmpfs rw 0 0\n";
         let found = mount_in(mounts, Path::new("/my files/c5c3-lab-12-main-x"));
         assert_eq!(found, Some("/my\\040files/c5c3-lab-12-main-x/node/run"));
+    }
+
+    #[test]
+    fn control_groups_of_a_lab_are_removed_and_no_others() -> Result<()> {
+        let groups = tempfile::tempdir()?;
+        let group = |path: &str| groups.path().join(path);
+        for path in [
+            "c5c3-lab-12-main-x/kubepods/pod",
+            "cpu/c5c3-lab-12-main-x-1",
+            "c5c3-lab-12-main-xy",
+            "machine-1",
+        ] {
+            fs::create_dir_all(group(path))?;
+        }
+        remove_groups(groups.path(), Path::new("/tmp/c5c3-lab-12-main-x"))?;
+        remove_groups(groups.path(), Path::new("/tmp/machine"))?;
+        assert!(!group("c5c3-lab-12-main-x").exists());
+        assert!(!group("cpu/c5c3-lab-12-main-x-1").exists());
+        assert!(group("c5c3-lab-12-main-xy").exists());
+        assert!(group("machine-1").exists());
+        Ok(())
     }
 
     #[test]
