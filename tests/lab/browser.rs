@@ -20,7 +20,7 @@ const RETRIES: &str = "-o Acquire::Retries=5";
 /// When it can't be installed here; the message has the command that installs it.
 pub(crate) fn install() -> Result<()> {
     let install = format!(
-        "apt-get {RETRIES} update && apt-get {RETRIES} install --yes --no-install-recommends {CHROMIUM}"
+        "apt-get {RETRIES} update && apt-get {RETRIES} install --yes --no-remove --no-install-recommends {CHROMIUM}"
     );
     let script = format!("command -v {CHROMIUM} || {{ {install}; }}");
     let installed = outside(|| {

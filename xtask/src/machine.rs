@@ -127,6 +127,14 @@ fn has_space(lab: Lab) -> Result<()> {
     Ok(())
 }
 
+/// What installs packages, and fails rather than remove others: Debian's containerd conflicts with Docker's.
+fn installation(packages: &[&str]) -> String {
+    format!(
+        "apt-get {RETRIES} update && apt-get {RETRIES} install --yes --no-remove --no-install-recommends {}",
+        packages.join(" ")
+    )
+}
+
 /// The packages whose programs aren't there.
 fn missing(programs: &[Packaged]) -> BTreeSet<&'static str> {
     let missing = programs.iter().filter(|(program, _)| !found(program));
@@ -138,10 +146,7 @@ fn install(whom: &str, programs: &[Packaged]) -> Result<()> {
     if packages.is_empty() {
         return Ok(());
     }
-    let install = format!(
-        "apt-get {RETRIES} update && apt-get {RETRIES} install --yes --no-install-recommends {}",
-        packages.join(" ")
-    );
+    let install = installation(&packages);
     println!("\n==> {whom} lacks {}: {install}", packages.join(", "));
     if !found("apt-get") || !is_root() {
         bail!(
@@ -171,4 +176,17 @@ fn found(program: &str) -> bool {
 pub fn is_root() -> bool {
     let user = Command::new("id").arg("-u").stdin(Stdio::null()).output();
     user.is_ok_and(|user| user.stdout.trim_ascii() == b"0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn installation_of_packages_removes_no_others() {
+        let installation = installation(&["containerd", "runc"]);
+        let (_, install) = installation.split_once(" && ").unwrap_or_default();
+        assert!(install.contains(" --no-remove "), "{install}");
+        assert!(install.ends_with(" containerd runc"), "{install}");
+    }
 }
