@@ -7,14 +7,17 @@ use serde_json::{Value, json};
 
 const TENANT: &str = "tenant-customer-a";
 const PLACE: &str = "tenant-customer-a/policed";
-/// The annotation that pauses Crossplane.
-const PAUSED: &str = "crossplane.io/paused";
+/// The annotations that say when Crossplane reconciles.
+const SCHEDULE: [(&str, &str); 2] = [
+    ("crossplane.io/paused", "true"),
+    ("crossplane.io/poll-interval", "1s"),
+];
 /// The finalizer without which the composite resource of a claim outlives it.
 const CROSSPLANE: &str = "finalizer.apiextensions.crossplane.io";
 const OTHER: &str = "example.com/other";
 
-/// Fine when a tenant can neither set, change nor remove any of the fields nor Crossplane's finalizers, nor pause Crossplane, and keeps all
-/// its other rights.
+/// Fine when a tenant can neither set, change nor remove any of the fields nor Crossplane's finalizers, nor say when Crossplane
+/// reconciles, and keeps all its other rights.
 pub async fn is_enforced(management: &Cluster, generation: Generation) -> Result<()> {
     management.apply_files("package/policies").await?;
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TENANT}});
@@ -44,8 +47,10 @@ pub async fn is_enforced(management: &Cluster, generation: Generation) -> Result
         }
     }
 
-    let pause = json!({"metadata": {"annotations": {PAUSED: "true"}}});
-    refused(PAUSED, tenant.edit(OPENSTACK, PLACE, pause).await)?;
+    for (annotation, value) in SCHEDULE {
+        let change = json!({"metadata": {"annotations": {annotation: value}}});
+        refused(annotation, tenant.edit(OPENSTACK, PLACE, change).await)?;
+    }
     let finalizers = |all: &[&str]| json!({"metadata": {"finalizers": all}});
     management
         .edit(OPENSTACK, PLACE, finalizers(&[CROSSPLANE, OTHER]))
