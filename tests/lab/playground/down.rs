@@ -31,8 +31,8 @@ const FILES: [&str; 8] = [
 /// What a lab writes before it has a state, and while it writes that.
 const EARLY: [&str; 3] = [up::LOG, server::LOCK, NEW];
 
-/// How long all processes of a lab may take to end; a node alone may take a minute.
-const GRACE: Duration = minutes(3);
+/// How long all processes of a lab may take to end. A node alone has a minute, times [`up::PATIENCE`].
+const GRACE: Duration = minutes(6);
 
 /// How long control groups may be busy after their processes were killed.
 const SETTLING: Duration = Duration::from_secs(10);

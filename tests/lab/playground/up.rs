@@ -21,7 +21,7 @@ use crate::scale::TIME_SCALE;
 pub(super) const LOG: &str = "lab.log";
 
 /// How many times as long as in scenarios it waits: nobody knows what else the machine does.
-const PATIENCE: &str = "4";
+pub(super) const PATIENCE: &str = "4";
 
 const POLL: Duration = Duration::from_millis(300);
 
