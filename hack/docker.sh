@@ -18,6 +18,13 @@ die() {
 
 runs() { [ "$(docker container inspect --format '{{.State.Running}}' "$name" 2> /dev/null)" = true ]; }
 
+# Fine unless the container of this name is another checkout's, or no lab's.
+own() {
+    found=$(docker container inspect --format '{{index .Config.Labels "c5c3.io/checkout"}}' "$name" 2> /dev/null) || return 0
+    [ "$found" = "$checkout" ] ||
+        die "the container $name isn't this checkout's${found:+, but that of $found}: run this script there, or remove the container"
+}
+
 # A terminal, where there is one.
 within() {
     if [ -t 0 ]; then docker exec --interactive --tty "$name" "$@"; else docker exec --interactive "$name" "$@"; fi
@@ -44,6 +51,7 @@ up() {
         docker container rm --force --volumes "$name" > /dev/null 2>&1 || true
         # Control groups of the node are made beside Docker's: in a namespace of their own, controllers couldn't be handed on.
         docker run --detach --init --privileged --cgroupns host --name "$name" --hostname "$name" \
+            --label "c5c3.io/checkout=$checkout" \
             --volume "$checkout:/c5c3" --volume "$name:/var/cache/c5c3" --volume /tmp --volume /lib/modules:/lib/modules:ro \
             "$name" sleep infinity > /dev/null
     fi
@@ -51,6 +59,7 @@ up() {
 }
 
 docker version > /dev/null 2>&1 || die "Docker doesn't answer: start it, or install it (https://docs.docker.com/engine/install/)"
+own
 command=${1:-}
 [ $# = 0 ] || shift
 case "$command" in
