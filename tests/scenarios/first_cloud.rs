@@ -1,4 +1,4 @@
-//! What docs/first-cloud.md says, command by command, as a newcomer types it.
+//! The commands of docs/first-cloud.md, in order, as a reader types them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use lab::suite::Scenario;
 
-/// What there is.
+/// The scenario of the page.
 pub const SCENARIOS: &[Scenario] = &[scenario!(
     Long alone, 3600 s, commands_of_the_page_work_and_leave_nothing,
     [NEEDS[0], NEEDS[1], NEEDS[2], NEEDS[3], NEEDS[4], NEEDS[5]]
@@ -23,7 +23,7 @@ pub const SCENARIOS: &[Scenario] = &[scenario!(
 
 const PAGE: &str = include_str!("../../docs/first-cloud.md");
 
-/// Who types the commands, of a lab in a folder of its own.
+/// A reader of the page, with a lab in a folder of its own.
 #[derive(Clone)]
 struct Newcomer {
     folder: PathBuf,
@@ -36,12 +36,12 @@ fn commands_of_the_page_work_and_leave_nothing() -> Result<()> {
     };
     let typing = newcomer.clone();
     let outcome = unless_stopped(move || typing.types_all());
-    // The lab outlives who starts it. Where it was stopped, this says that none runs.
+    // The lab runs on after the command that starts it. `down` succeeds where no lab runs.
     let stopped = newcomer.runs(&["down"]);
     outcome.and(stopped.map(drop))
 }
 
-/// What some work comes to, unless the runner stops the scenario first.
+/// The outcome of some work, or an error when the runner stops the scenario first.
 fn unless_stopped(work: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
@@ -64,7 +64,7 @@ impl Newcomer {
         let refused = self.lab(&["up"])?;
         ensure!(
             !refused.status.success() && !self.folder.exists(),
-            "a lab starts though nobody could be asked"
+            "a lab starts without confirmation"
         );
         self.runs(&["up", "--yes"])?;
         let state = self.state()?;
@@ -81,7 +81,7 @@ impl Newcomer {
             Block::Outside(_) => None,
         });
         let script = inside.collect::<Vec<_>>().join("\n");
-        let said = self.runs(&["shell", "--", "bash", "-euxo", "pipefail", "-c", &script])?;
+        let printed = self.runs(&["shell", "--", "bash", "-euxo", "pipefail", "-c", &script])?;
         for expected in [
             "guest: ready",
             "hello.novalocal",
@@ -89,7 +89,10 @@ impl Newcomer {
             "openstackcluster.c5c3.io/second condition met",
             "There is nothing yet",
         ] {
-            ensure!(said.contains(expected), "{expected:?} isn't said: {said}");
+            ensure!(
+                printed.contains(expected),
+                "{expected:?} isn't printed: {printed}"
+            );
         }
         self.runs(&["down"])?;
         traces.are_gone()?;
@@ -99,7 +102,7 @@ impl Newcomer {
         Ok(())
     }
 
-    /// What `cargo xtask lab` does.
+    /// Runs `cargo xtask lab` with these arguments.
     fn lab(&self, arguments: &[&str]) -> Result<Output> {
         let mut command = c5c3_program::cargo();
         command
@@ -112,7 +115,7 @@ impl Newcomer {
         command.output().context("cannot run cargo")
     }
 
-    /// What it prints, once it has succeeded.
+    /// Runs `cargo xtask lab`, which must succeed, and returns its standard output.
     fn runs(&self, arguments: &[&str]) -> Result<String> {
         let output = self.lab(arguments)?;
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -140,7 +143,7 @@ struct Traces {
     network: PathBuf,
     /// The folder of its processes.
     machine: PathBuf,
-    /// The folder that its own process is told.
+    /// The folder that is an argument of the lab's process.
     folder: PathBuf,
 }
 
@@ -156,7 +159,7 @@ impl Traces {
         })
     }
 
-    /// Fine when there is none of them.
+    /// Fails if processes, files, mounts or control groups of the lab are left.
     fn are_gone(&self) -> Result<()> {
         let processes = self.processes()?;
         ensure!(processes.is_empty(), "processes are left: {processes:?}");
@@ -183,8 +186,8 @@ impl Traces {
             let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
             let network = fs::read_link(entry.path().join("ns/net")).ok();
-            let is_told = folders.iter().any(|folder| line.contains(folder));
-            if is_told || network.as_ref() == Some(&self.network) {
+            let is_argument = folders.iter().any(|folder| line.contains(folder));
+            if is_argument || network.as_ref() == Some(&self.network) {
                 found.push(line);
             }
         }

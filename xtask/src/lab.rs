@@ -14,13 +14,13 @@ use clap::{Args, Subcommand};
 
 use crate::machine::{self, Lab};
 
-/// The program that keeps the lab, built beside this one.
+/// The program that runs the lab. Cargo builds it into the folder of this one.
 const LAB: &str = "lab-playground";
 
-/// How much memory one claim should take, in GiB.
+/// The memory that the lab with one claim should need, in GiB.
 const MEMORY: u64 = 12;
 
-/// What is done with the lab.
+/// The arguments of `cargo xtask lab`.
 #[derive(Args)]
 pub struct Options {
     #[command(subcommand)]
@@ -45,10 +45,10 @@ enum Action {
     Down,
 }
 
-/// Does it.
+/// Starts the lab, enters it, or stops it.
 ///
 /// # Errors
-/// When nobody agrees, something can't be installed or built, or the lab fails.
+/// Fails when the user doesn't confirm, when something can't be installed or built, or when the lab fails.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     let program = program()?;
     match &options.action {
@@ -84,7 +84,7 @@ fn up(root: &Path, program: &Path, yes: bool) -> Result<()> {
     become_lab(lab(program)?.arg("up").env(PROGRAM, c5c3))
 }
 
-/// What is about to happen.
+/// The text that is printed before the user confirms.
 fn announcement(requirements: &str) -> String {
     format!(
         "This starts one node with Crossplane 2, all operators, two hypervisors without KVM, a Ceph and a claim, in a network namespace of \
@@ -95,14 +95,14 @@ fn announcement(requirements: &str) -> String {
     )
 }
 
-/// Fine when somebody agrees.
+/// Fails unless the user has confirmed, by `--yes` or by the answer.
 fn agree(yes: bool, is_terminal: bool, answer: impl FnOnce() -> io::Result<String>) -> Result<()> {
     if yes {
         return Ok(());
     }
     ensure!(
         is_terminal,
-        "nobody can be asked, as the standard input isn't a terminal: `cargo xtask lab up --yes` starts the lab without"
+        "the standard input isn't a terminal: run `cargo xtask lab up --yes` to start the lab without confirmation"
     );
     let answer = answer().context("cannot read the answer")?;
     match answer.trim().to_ascii_lowercase().as_str() {
@@ -111,7 +111,7 @@ fn agree(yes: bool, is_terminal: bool, answer: impl FnOnce() -> io::Result<Strin
     }
 }
 
-/// Asks, and reads a line.
+/// Prints the question, and reads a line from the standard input.
 fn answer() -> io::Result<String> {
     print!("Continue? [y/N] ");
     io::stdout().flush()?;
@@ -120,13 +120,16 @@ fn answer() -> io::Result<String> {
     Ok(answer)
 }
 
-/// Where the lab's program is, or will be once it is built: cargo puts it beside this one.
+/// The path of the lab's program, which may not be built yet.
 fn program() -> Result<PathBuf> {
     let own = env::current_exe().context("this program has no path")?;
     Ok(own.with_file_name(LAB))
 }
 
-/// The lab's program.
+/// A command that runs the lab's program.
+///
+/// # Errors
+/// Fails when the program isn't built.
 fn lab(program: &Path) -> Result<Command> {
     ensure!(
         program.is_file(),
@@ -184,18 +187,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_changed_unless_somebody_agrees() {
-        let says = |text: &str| {
+    fn up_changes_nothing_without_confirmation() {
+        let answered = |text: &str| {
             let text = text.to_owned();
             agree(false, true, || Ok(text)).map_err(|error| error.to_string())
         };
         for yes in ["y\n", "Yes\n"] {
-            assert_eq!(says(yes), Ok(()));
+            assert_eq!(answered(yes), Ok(()));
         }
         for no in ["", "\n", "n\n", "yesterday\n"] {
-            assert_eq!(says(no), Err("nothing was changed".to_owned()));
+            assert_eq!(answered(no), Err("nothing was changed".to_owned()));
         }
-        let asked = || -> io::Result<String> { panic!("it asks") };
+        let asked = || -> io::Result<String> { panic!("the user is asked") };
         assert!(agree(true, true, asked).is_ok());
         assert!(agree(true, false, asked).is_ok());
         let error = agree(false, false, asked).unwrap_err().to_string();
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_of_the_page_are_this_ones() {
+    fn commands_of_the_page_are_parsed() {
         let page = include_str!("../../docs/first-cloud.md");
         let lines = page.lines();
         let commands: Vec<&str> = lines

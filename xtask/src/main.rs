@@ -21,11 +21,11 @@ use clap::{Parser, Subcommand};
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
     #[command(subcommand)]
-    chore: Chore,
+    task: Task,
 }
 
 #[derive(Subcommand)]
-enum Chore {
+enum Task {
     /// Writes the known vulnerabilities of what the project pins, from copies of the advisory databases
     Advisories(advisories::Options),
     /// Counts the instructions of calls and reconciles, and checks their budgets and the numbers in docs/performance.md
@@ -44,13 +44,13 @@ fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .unwrap_or(Path::new("."));
-    let outcome = match Arguments::parse().chore {
-        Chore::Advisories(options) => advisories::run(root, &options),
-        Chore::Bench(options) => bench::run(root, &options),
-        Chore::Generate(options) => generate::run(root, &options),
-        Chore::Lab(options) => lab::run(root, &options),
-        Chore::Package(options) => package::run(root, &options),
-        Chore::Test(options) => test::run(root, &options),
+    let outcome = match Arguments::parse().task {
+        Task::Advisories(options) => advisories::run(root, &options),
+        Task::Bench(options) => bench::run(root, &options),
+        Task::Generate(options) => generate::run(root, &options),
+        Task::Lab(options) => lab::run(root, &options),
+        Task::Package(options) => package::run(root, &options),
+        Task::Test(options) => test::run(root, &options),
     };
     if let Err(error) = outcome {
         eprintln!("error: {error:#}");
