@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::generated::Generated;
 use crate::key::Key;
 use crate::kind::Resource;
-use crate::observed::ExternalRequest;
+use crate::lookup::ExternalRequest;
 use crate::subject::Metadata;
 
 /// What a composer wants. The owner's objects that are neither applied, generated nor kept are deleted.

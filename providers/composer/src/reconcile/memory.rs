@@ -10,7 +10,8 @@ use crate::composed::Composed;
 use crate::failure::Failure;
 use crate::key::Key;
 use crate::kind::ResourceKind;
-use crate::observed::{Dependency, ExternalRequest, Lookup, ObservedState, Source};
+use crate::lookup::{Dependency, ExternalRequest, Lookup, Source};
+use crate::observed::ObservedState;
 use crate::owner::Owner;
 
 /// The objects of a cluster that is in memory.

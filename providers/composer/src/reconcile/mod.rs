@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::generated::Generated;
 use crate::key::Key;
 use crate::kind::ResourceKind;
-use crate::observed::Lookup;
+use crate::lookup::Lookup;
 
 pub use events::{Event, events};
 pub use existing::{Controller, Existing, Management};

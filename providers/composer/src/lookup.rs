@@ -1,0 +1,119 @@
+//! What a composer looks up, where a runtime finds it, and what a lookup results in.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::key::Key;
+use crate::kind::ResourceKind;
+
+/// The result of a lookup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lookup<T> {
+    /// It could not be read, or not yet; the text says why. It may exist.
+    Unknown(String),
+    /// It doesn't exist.
+    Missing,
+    /// It exists.
+    Found(T),
+}
+
+impl<T> Lookup<T> {
+    /// Returns what was found.
+    pub fn found(self) -> Option<T> {
+        match self {
+            Self::Found(value) => Some(value),
+            Self::Missing | Self::Unknown(_) => None,
+        }
+    }
+
+    /// Converts what was found.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Lookup<U> {
+        match self {
+            Self::Found(value) => Lookup::Found(change(value)),
+            Self::Missing => Lookup::Missing,
+            Self::Unknown(why) => Lookup::Unknown(why),
+        }
+    }
+
+    /// Whether it is known not to exist.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing)
+    }
+}
+
+/// Where a runtime looks things up. Objects are whole, as the API server has them.
+pub trait Source {
+    /// One object.
+    fn object(&self, key: &Key) -> Lookup<Arc<Value>>;
+
+    /// The objects of a kind in one namespace with all these labels, by name.
+    fn objects(
+        &self,
+        kind: ResourceKind,
+        namespace: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Lookup<Vec<Arc<Value>>>;
+
+    /// Which objects of a kind there are in one namespace with all these labels, by name.
+    fn keys(
+        &self,
+        kind: ResourceKind,
+        namespace: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Lookup<Vec<Key>> {
+        match self.objects(kind, namespace, labels) {
+            Lookup::Found(objects) => {
+                let names = objects.iter().map(|object| {
+                    let name = object.pointer("/metadata/name")?.as_str()?;
+                    Some(Key::new(kind, namespace, name))
+                });
+                let keys: Option<Vec<Key>> = names.collect();
+                keys.map_or_else(
+                    || Lookup::Unknown(format!("a {kind} has no name")),
+                    Lookup::Found,
+                )
+            }
+            Lookup::Missing => Lookup::Missing,
+            Lookup::Unknown(why) => Lookup::Unknown(why),
+        }
+    }
+
+    /// The response of an external system.
+    fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>>;
+}
+
+/// Something that a composer looked up; when it changes, the resource is reconciled again.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dependency {
+    /// One object.
+    Object(Key),
+    /// The objects of a kind in one namespace with all these labels.
+    Objects {
+        /// The kind.
+        kind: ResourceKind,
+        /// The namespace.
+        namespace: String,
+        /// The labels.
+        labels: BTreeMap<String, String>,
+    },
+    /// An external system.
+    External(ExternalRequest),
+}
+
+/// A request to an external system, to read or to change something. Its content may hold a credential and is never shown.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ExternalRequest {
+    /// The system, for instance `keystone`: which driver is meant.
+    pub system: &'static str,
+    /// The request as that driver understands it, in JSON.
+    pub content: String,
+}
+
+impl fmt::Debug for ExternalRequest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "ExternalRequest({})", self.system)
+    }
+}
