@@ -55,7 +55,7 @@ data: {{key: dmFsdWU=}}
     )
 }
 
-/// The resources that can't have a name, with what they say.
+/// The resources of a plan whose condition Ready has the reason NameTaken, each with its message.
 fn in_a_plan(documents: &str) -> Vec<String> {
     let plan = written(documents, &settings()).unwrap();
     let operated = plan.operated().into_iter();
@@ -63,7 +63,7 @@ fn in_a_plan(documents: &str) -> Vec<String> {
     taken(resources.collect())
 }
 
-/// The same in a cluster, in which operators reconcile until nothing changes.
+/// Such resources of a cluster in memory, after operators have reconciled until nothing changes.
 fn in_a_cluster(documents: &str) -> Vec<String> {
     let operators = control_plane_operators();
     let mut cluster = Cluster::default();
@@ -97,7 +97,7 @@ fn in_a_cluster(documents: &str) -> Vec<String> {
     taken(resources.collect())
 }
 
-/// The resources that aren't Ready because a name is taken, with what they say.
+/// Selects the resources whose condition Ready has the reason NameTaken, and returns each with its message.
 fn taken(resources: Vec<Value>) -> Vec<String> {
     let taken = resources.iter().filter_map(|resource| {
         let mut conditions = resource["status"]["conditions"].as_array()?.iter();

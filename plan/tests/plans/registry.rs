@@ -76,7 +76,7 @@ fn depends_on_can_name_every_service() {
     );
 }
 
-/// The files of code that name Placement, besides its own and those of services that use it: what one more service has to change.
+/// The files of code that name Placement, other than its own and those of services that use it. One more service has to change them.
 const PLACES: [&str; 6] = [
     "providers/api/src/control_plane/services.rs",
     "providers/api/src/lib.rs",

@@ -94,7 +94,8 @@ pub(crate) const fn dependency<K: CustomResource>() -> Registered {
     }
 }
 
-/// A service that Tempest tests besides, and calls so: mostly the type in the catalogue.
+/// A kind that `dependsOn` may name, and that Tempest tests. `name` is what Tempest calls the service: mostly its type in the
+/// catalogue.
 pub(crate) const fn tested<K: CustomResource>(name: &'static str) -> Registered {
     Registered {
         tested_as: Some(name),

@@ -24,7 +24,7 @@ impl Clouds {
     /// Something can't be read, or has no certificate yet.
     pub fn resolve(service: &Service<'_>, observed: &ObservedState<'_>) -> Awaited<Self> {
         let namespace = service.namespace;
-        // All is looked up before anything is given up, so that all that is missing is read at once.
+        // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let neutron = first(observed.list::<Custom<NeutronSpec>>(namespace, &[]));
         let placement = first(observed.list::<Custom<PlacementSpec>>(namespace, &[]));
         let (neutron, placement) = (neutron?, placement?);

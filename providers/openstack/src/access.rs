@@ -78,7 +78,7 @@ impl KeystoneAccess {
         access: &parts::KeystoneAccess,
         observed: &ObservedState<'_>,
     ) -> Awaited<Self> {
-        // All is looked up before anything is given up, so that all that is missing is read at once.
+        // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let auth_url = match &access.auth_url {
             Some(url) => Ok(url.clone()),
             None => found(service, observed),

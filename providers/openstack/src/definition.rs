@@ -1,4 +1,4 @@
-//! The fixed facts of components, and what the definition of a service consists of besides.
+//! The fixed facts of components, and the other types of which a service's definition consists.
 
 /// The environment variable with the ports of [`CONNECTED`], as `/proc/net/tcp` has them, separated by `|`.
 pub(crate) const CONNECTED_PORTS: &str = "CONNECTED_PORTS";
@@ -90,7 +90,7 @@ impl ComponentDefinition {
     }
 }
 
-/// Something outside a control plane that its pods connect to, at an address that the control plane doesn't know.
+/// A destination outside a control plane that its pods connect to, at an address that the ControlPlane doesn't have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Egress {
     /// Kubernetes' API server.

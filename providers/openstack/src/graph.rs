@@ -30,14 +30,14 @@ pub const VALKEY_KIND: ResourceKind =
 /// The phase of databases, message buses and caches.
 pub const INFRASTRUCTURE: u8 = 1;
 
-/// A node of the graph: what it is called, and what it waits for.
+/// A node of the graph: its names, and what it waits for.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// The part.
     pub node: Node,
-    /// What it is called in a status and in a drawing, for instance `keystone`.
+    /// The name in a status and in a drawing, for instance `keystone`.
     pub name: &'static str,
-    /// What it is called in a reason, for instance `MariaDB` in `WaitingForMariaDB`.
+    /// The name in a reason, for instance `MariaDB` in `WaitingForMariaDB`.
     pub word: &'static str,
     /// Its phase, 1 to 7. Nodes of a phase need only nodes of it and of earlier ones.
     pub phase: u8,
@@ -45,10 +45,9 @@ pub struct Step {
     pub needs: &'static [Node],
     /// Other parts that its pods connect to, which it doesn't wait for.
     pub uses: &'static [Node],
-    /// The condition that says whether it is ready.
+    /// The condition that reports whether it is ready.
     pub condition: &'static str,
-    /// The objects that it consists of, but for Secrets, which outlive it. The first says how it is; a node without any
-    /// says itself.
+    /// The objects that it consists of, but for Secrets, which outlive it. The first reports the state of the node.
     pub objects: Vec<(ResourceKind, &'static str)>,
 }
 
@@ -150,7 +149,7 @@ fn infrastructure(
 }
 
 impl Node {
-    /// What is stated of it.
+    /// Returns the step of this node.
     pub fn step(self) -> &'static Step {
         // The order of the enum is the order of the graph, which a test checks.
         &GRAPH[self as usize]
@@ -187,7 +186,7 @@ impl Step {
         self.node == Node::Cortex
     }
 
-    /// How a sentence calls it: `Keystone keystone`.
+    /// Returns its name in a sentence, for instance `Keystone keystone`.
     pub fn title(&self) -> String {
         match self.objects.first() {
             Some((kind, name)) => format!("{kind} {name}"),

@@ -300,7 +300,7 @@ fn managed(
     observed: &ObservedState<'_>,
 ) -> Awaited<Server> {
     let bus = Key::of::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
-    // All is looked up before anything is given up, so that all that is missing is read at once.
+    // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
     let available = holds(&bus, "ClusterAvailable", WAITING, observed);
     let encryption = encryption(service, cluster, observed);
     let ready = are_ready(&own(service, objects), WAITING, observed);

@@ -89,7 +89,7 @@ pub struct ServiceDefinition {
     pub options: Option<OptionTables>,
     /// The component that serves the API.
     pub api: ComponentDefinition,
-    /// The components besides the API.
+    /// The other components.
     pub components: &'static [ComponentDefinition],
 }
 
@@ -133,8 +133,8 @@ impl ServiceDefinition {
 
 /// Validates tokens, and calls other services with the user's token and its own.
 const SERVICE: &[&str] = &["service"];
-/// Calls what other services let only admins call besides: Nova's ports in Neutron and allocations in Placement, the events
-/// that Neutron and Cinder send to Nova.
+/// Also calls what other services allow only admins: Nova creates ports in Neutron and allocations in Placement, Neutron and
+/// Cinder send events to Nova.
 const ADMIN: &[&str] = &["admin", "service"];
 
 /// The tables of a service, which `lab-tables` writes.
@@ -287,7 +287,7 @@ pub const CINDER: ServiceDefinition = ServiceDefinition {
     egress: &[Egress::Ceph, Egress::VolumeBackups],
     tags: ["26.3.0", "27.0.0", "28.0.0", "29.0.0"],
     options: tables!("cinder"),
-    // The API comes last, since it sends to the others what only the new release knows
+    // The API comes last, since it sends to the others what only the new release understands
     // (<https://docs.openstack.org/cinder/latest/admin/upgrades.html>).
     api: ComponentDefinition {
         after: &["scheduler", "volume", "backup"],
@@ -330,7 +330,7 @@ pub const TEMPEST: ServiceDefinition = ServiceDefinition {
 pub static SERVICES: [&ServiceDefinition; 6] =
     [&KEYSTONE, &GLANCE, &PLACEMENT, &NOVA, &NEUTRON, &CINDER];
 
-/// The services that Cortex connects to besides Nova and Cinder, which it waits for.
+/// The services that Cortex connects to and doesn't wait for. It waits for Nova and Cinder.
 pub(crate) const USED_BY_CORTEX: &[Node] = &[Keystone, Glance, Placement, Neutron];
 
 /// The kinds that `dependsOn` may name.

@@ -83,7 +83,7 @@ impl Network<'_> {
         self.issue(&client, Vec::new(), issuer, desired);
         self.issue(&node, Vec::new(), issuer, desired);
         let purpose = "a certificate from cert-manager";
-        // All are read before anything is given up, so that all that are missing are read at once.
+        // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let [own, client, node] =
             [&servers, &client, &node].map(|secret| self.certificate(secret, purpose, observed));
         own?;

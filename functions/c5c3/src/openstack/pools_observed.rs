@@ -1,4 +1,4 @@
-//! Whether a claim's services reach their pools in Ceph, and whether these have room.
+//! Whether a claim's services reach their pools in Ceph, and whether the pools have capacity left.
 
 use c5c3_api::Reason;
 use c5c3_api::control_plane::ControlPlaneStatus;

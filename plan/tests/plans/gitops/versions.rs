@@ -6,7 +6,7 @@ use super::repository::{FLUX, Id, OVERLAYS, gitops, items, read, site, text};
 use crate::given::root;
 
 /// The version of this project, as tags of Git and of images have it.
-const OURS: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+const OWN_VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
 fn is_exact(version: &str) -> bool {
     let parts: Vec<&str> = version
@@ -45,7 +45,7 @@ fn gitops_versions_are_exact_and_those_of_this_project_are_one() {
                 };
                 assert!(is_exact(version), "{id}: {version:?}");
                 if id.name.contains("c5c3") {
-                    assert_eq!(version, OURS, "{id}");
+                    assert_eq!(version, OWN_VERSION, "{id}");
                 }
             }
         }
@@ -59,7 +59,10 @@ fn gitops_staging_has_one_version_for_everything_of_this_project() {
         .lines()
         .filter_map(|line| line.trim().strip_prefix("value: "))
         .filter_map(|value| value.rsplit(':').next());
-    assert_eq!(values.collect::<BTreeSet<_>>(), BTreeSet::from([OURS]));
+    assert_eq!(
+        values.collect::<BTreeSet<_>>(),
+        BTreeSet::from([OWN_VERSION])
+    );
 }
 
 #[test]

@@ -124,7 +124,7 @@ static RULES: [Rules; 11] = [
 /// It is refused.
 pub fn check(key: &Key, live: &Value, wanted: &Value, around: Around<'_>) -> Result<(), Refusal> {
     let refused = refused(key, live, wanted, around)
-        .or_else(|| thawed(live, wanted))
+        .or_else(|| immutable(live, wanted))
         .or_else(|| finalized(live, wanted));
     match refused {
         None => Ok(()),
@@ -135,8 +135,8 @@ pub fn check(key: &Key, live: &Value, wanted: &Value, around: Around<'_>) -> Res
     }
 }
 
-/// Says what is changed of an immutable ConfigMap or Secret.
-fn thawed(live: &Value, wanted: &Value) -> Option<String> {
+/// Returns which change of an immutable ConfigMap or Secret is refused.
+fn immutable(live: &Value, wanted: &Value) -> Option<String> {
     let fields = ["immutable", "data", "binaryData", "stringData"];
     let mut changed = fields
         .iter()
@@ -145,7 +145,7 @@ fn thawed(live: &Value, wanted: &Value) -> Option<String> {
     Some(format!("it is immutable, and {changed} differs"))
 }
 
-/// Says which finalizer is added to an object that is being deleted.
+/// Returns which finalizer is added to an object that is being deleted.
 fn finalized(live: &Value, wanted: &Value) -> Option<String> {
     let [were, are] = [live, wanted].map(|it| it["metadata"]["finalizers"].as_array());
     let is_old = |finalizer: &&Value| were.is_some_and(|were| were.contains(finalizer));
@@ -154,7 +154,7 @@ fn finalized(live: &Value, wanted: &Value) -> Option<String> {
     Some(format!("it is being deleted, and finalizer {added} is new"))
 }
 
-/// Says which change of an object is refused for its kind; none where all are accepted.
+/// Returns which change of an object is refused for its kind; none where all are accepted.
 fn refused(key: &Key, live: &Value, wanted: &Value, around: Around<'_>) -> Option<String> {
     let rules = RULES.iter().find(|rules| rules.kind == key.kind.kind)?;
     let was = |field: &str| match around.claim {

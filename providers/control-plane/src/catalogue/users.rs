@@ -27,7 +27,7 @@ pub(super) fn compose(
     answer: &Result<Answer, Progress>,
 ) -> Result<Progress, Failure> {
     let site = Site::of(korc.recipe, korc.observed);
-    // All are looked at before anything is given up, so that all that is missing is fetched at once.
+    // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
     let users: Vec<_> = service_users(korc.recipe)
         .map(|user| compose_one(korc, imports, answer, &site, user))
         .collect();

@@ -74,7 +74,7 @@ impl<'a> Password<'a> {
         applied: Lookup<Option<String>>,
     ) -> Awaited<Self> {
         let unknown = |message| Progress::Unknown { message };
-        // All is looked at before anything is given up, so that all that is missing is fetched at once.
+        // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let secrets = Succession::of(observed, namespace, first);
         let rotations = Rotations::of(observed, namespace, user, RotationType::UserPassword);
         let applied = match applied {

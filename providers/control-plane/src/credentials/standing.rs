@@ -65,7 +65,7 @@ impl Standing {
         namespace: &str,
         user: &ServiceUser,
     ) -> Result<Self, String> {
-        // All is looked at before anything is given up, so that all that is missing is fetched at once.
+        // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let name = user.credentials();
         let delivered = id_in(observed, namespace, &name);
         let sent = id_in(observed, namespace, &delivery::source(&name));
@@ -170,7 +170,7 @@ impl Standing {
             })
         };
         let newest = numbers.last().map(u32::to_string);
-        // All are looked at before anything is given up, so that all that is missing is fetched at once.
+        // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let credentials: Vec<Awaited<Credential>> = numbers.iter().map(credential).collect();
         Ok(Self {
             credentials: credentials.into_iter().collect::<Awaited<_>>()?,

@@ -49,7 +49,7 @@ impl Recipe<'_> {
                 }
                 desired.generate(self.namespace(), &password.secret, generated);
             }
-            // Each is looked at, so that all that are missing are read at once.
+            // Each is looked up, so that the runtime fetches all of them at once.
             let checked = self.checked(&password, observed);
             if progress.is_ready() {
                 progress = checked;

@@ -1,4 +1,4 @@
-//! What a control plane says of its services' pools in Ceph.
+//! The conditions of a control plane that report its services' pools in Ceph.
 
 use provider_control_plane::graph::Node;
 use serde_json::{Value, json};

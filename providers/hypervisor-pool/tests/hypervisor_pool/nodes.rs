@@ -37,7 +37,7 @@ fn rack_of_a_node_is_the_label_of_the_platform_team_or_else_that_of_metal_operat
     assert_eq!(racks(&cluster), ["1-2", "left"]);
 }
 
-/// A kubelet that lies about its node must not make the status of the pool one that the API server refuses.
+/// A capacity that no machine has, which a kubelet reports, must not make the status of the pool one that the API server refuses.
 #[test]
 fn capacity_that_no_node_has_is_a_number_of_json() {
     let mut cluster = cluster();

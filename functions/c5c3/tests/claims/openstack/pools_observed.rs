@@ -1,4 +1,4 @@
-//! What a claim says of its services' pools in Ceph.
+//! The conditions of a claim that report its services' pools in Ceph.
 
 use function_c5c3_fixtures::{Outcome, well};
 use serde_json::{Value, json};
