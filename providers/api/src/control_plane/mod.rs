@@ -5,6 +5,7 @@ mod backup;
 mod bootstrap;
 mod global;
 mod infrastructure;
+mod keystone;
 mod korc;
 mod options;
 mod ovn;
@@ -33,6 +34,7 @@ pub use self::{
         ExternalBus, ExternalCache, ExternalDatabase, Infrastructure, Mariadb, MaxScale, Memcached,
         Rabbitmq, Valkey,
     },
+    keystone::{KeystoneService, RotationInterval, ServiceFernet},
     korc::{BootstrapResource, CloudCredentialsRef, Korc},
     options::{CortexComponent, TempestComponent},
     ovn::{OvnInfrastructure, OvnMembers},
@@ -41,8 +43,8 @@ pub use self::{
         Checksum, ChecksumError, DiskFormat, FileCompression, ImageUrl, ImageUrlError, ServerImage,
     },
     services::{
-        CinderService, ControlPlaneServices, GlanceService, KeystoneService, NeutronService,
-        NovaService, OtherService, Overrides, RotationInterval, Service, ServiceFernet,
+        CinderService, ControlPlaneServices, GlanceService, NeutronService, NovaService,
+        OtherService, Overrides, Service,
     },
     status::{ControlPlaneStatus, ReleaseUpdate, ServiceState, UpdatePhase, Verified},
     storage::{CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, Storage},
