@@ -150,9 +150,9 @@ reasons! {
         UserShared,
     }
     "An OpenStack service" {
-        /// A user doesn't reach its pool in Ceph; the message has Ceph's error. Pods go on, and it is looked at again every ten minutes.
+        /// A user doesn't reach its pool in Ceph; the message has Ceph's error. Pods keep running, and the pool is checked every ten minutes.
         CephUnreachable,
-        /// A pool in Ceph has used most of its room, and Ceph refuses writes to a full one: do what the message says.
+        /// A pool in Ceph has used most of its capacity, and Ceph refuses writes to a full pool: do what the message says.
         NearlyFull,
         /// Cinder has nowhere to put volumes: add a pool in Ceph to `backends`, or a storage cluster to the ControlPlane.
         NoBackends,
@@ -166,7 +166,7 @@ reasons! {
         ReleaseMismatch,
         /// The database no longer works with the older release: set the newer one again, or restore a backup.
         TooLateToGoBack,
-        /// A Job failed, and is tried again within minutes, or when its schedule is due: correct what its log says.
+        /// A Job failed. It is retried within minutes, or at the next time of its schedule: correct what its log reports.
         JobFailing,
         /// A Job failed for good: the message has the Job and the usual cause. A change of what it uses starts it again at
         /// once.
