@@ -69,7 +69,7 @@ const OF_SERVICES: [(Part, Kind); 6] = [
     (Part::Account, kind("rabbitmq.com/v1beta1", "Permission")),
 ];
 
-/// What Kubernetes looks after, where no pods are simulated.
+/// The kinds of Kubernetes' own controllers, where no pods are simulated.
 const WORKLOADS: [(Part, Kind); 2] = [
     (Part::Kubernetes, kind("apps/v1", "Deployment")),
     (Part::Kubernetes, kind("apps/v1", "StatefulSet")),

@@ -1,11 +1,11 @@
-//! The rights that the GitOps repository of the examples gives to what a tenant has in Git, decided by a real API server.
+//! The rights that the GitOps repository of the examples gives to a tenant's manifests, checked on a real API server.
 
 use lab::claims::OPENSTACK;
 use lab::suite::{CLUSTER, Scenario};
 use lab::{Cluster, Etcd, Result, bail, ensure, eventually, minutes, scenario};
 use serde_json::{Value, json};
 
-/// What there is.
+/// The scenario of the repository.
 pub const SCENARIOS: &[Scenario] = &[scenario!(
     Gate,
     60 s,
@@ -78,7 +78,7 @@ fn tenants_of_the_repository_write_claims_of_their_namespace_alone() -> Result<(
     })
 }
 
-/// Fine when the rights of whoever asked don't suffice.
+/// Fails unless the API server has refused a request because of the service account's rights.
 fn forbidden<T>(what: &str, response: Result<T>) -> Result<()> {
     match response {
         Ok(_) => bail!("{what} is possible with the tenant's service account"),
@@ -90,7 +90,7 @@ fn forbidden<T>(what: &str, response: Result<T>) -> Result<()> {
     Ok(())
 }
 
-/// A definition that takes any field: rights and policies alone are looked at.
+/// A definition that accepts any field: the scenario checks rights and policies only.
 fn definition(group: &str, version: &str, kind: &str) -> String {
     let plural = format!("{}s", kind.to_lowercase());
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});

@@ -28,7 +28,7 @@ pub const SERVICES: [&str; 6] = [
     "cinder",
 ];
 
-/// Where clients outside find the site, and the domain of the names that they find there.
+/// The public address of the site, and the domain of its names.
 const PUBLIC: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 10);
 const DOMAIN: &str = "cloud.example.com";
 
@@ -53,9 +53,9 @@ pub struct CloudSite<'a> {
     pub secrets: SecretStore,
     /// The nodes of the pool `hv-pool-a`.
     pub hypervisors: [Hypervisor; 2],
-    /// The networks of the hypervisors, and outside of the cloud.
+    /// The networks of the hypervisors, and the external network.
     pub fabric: Fabric,
-    /// The claims' part.
+    /// The clusters of claims and pools.
     pub site: Site<'a>,
     /// The node of the control planes' cluster.
     pub cloud: Cloud,
@@ -67,7 +67,7 @@ pub struct Settings {
     pub control_planes: usize,
     /// Whether there is the storage pool `st-pool-b` beside `st-pool-a`.
     pub second_storage: bool,
-    /// What Tempest tests of claims that ask for it. Without, its operator isn't installed.
+    /// The tests that Tempest runs for claims with `verify`. Without any, its operator isn't installed.
     pub tests: Option<&'static str>,
     /// The part of a hypervisor pool that a small claim gets.
     pub share: Value,
@@ -143,7 +143,7 @@ impl<'a> CloudSite<'a> {
         Ok(vec![(lab.storage.clone(), ceph), (second.clone(), other)])
     }
 
-    /// Installs what a site installs in each of its clusters.
+    /// Installs the operators of each cluster of a site.
     async fn install_operators(&mut self, with_tempest: bool) -> Result<()> {
         let lab = self.site.lab;
         let (machine, cluster) = (&lab.machine, &lab.control_plane);
@@ -178,7 +178,7 @@ pub fn public_host(service: &str, claim: &str) -> String {
     format!("{service}-{claim}.{DOMAIN}")
 }
 
-/// Where whoever is outside finds the APIs of claims and the consoles of their servers, like `/etc/hosts`.
+/// The public names of claims' APIs and of their servers' consoles with their address, in the format of `/etc/hosts`.
 pub fn public_hosts(claims: &[&str]) -> String {
     let mut hosts = String::from("127.0.0.1 localhost\n");
     for claim in claims {
@@ -212,7 +212,7 @@ async fn issue_public_certificates(cluster: &Cluster) -> Result<()> {
     cluster.apply(&issuer.to_string()).await.map(drop)
 }
 
-/// Gives the Composition what a site gives it, with a size for a node with two processors.
+/// Sets the site's settings in the Composition's input, with a size for a node with two processors.
 async fn configure(management: &Cluster, settings: &Settings) -> Result<()> {
     let composition = management.get(COMPOSITION, "openstack-development").await?;
     let mut pipeline = composition.data["spec"]["pipeline"].clone();

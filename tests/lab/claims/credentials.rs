@@ -18,7 +18,7 @@ use crate::pki::Authority;
 use crate::say::say;
 use crate::watched::Watched;
 
-/// How long to wait before a Secret is looked for once more.
+/// How long to wait before a Secret is read again.
 const PAUSE: Duration = Duration::from_millis(500);
 
 const MARIADB: Kind = kind("k8s.mariadb.com/v1alpha1", "MariaDB");

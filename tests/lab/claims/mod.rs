@@ -204,10 +204,10 @@ impl<'a> Site<'a> {
         .await
     }
 
-    /// Does once what the operators that don't run here would do.
+    /// Does the work of the simulated operators once.
     ///
     /// # Errors
-    /// When a cluster refuses it.
+    /// When a cluster refuses a request.
     pub async fn work(&self) -> Result<()> {
         operators::work(self.lab, &self.runs).await
     }
@@ -217,7 +217,7 @@ impl<'a> Site<'a> {
         self.lab.management.get(kind, name).await
     }
 
-    /// What a tenant finds in the Secret of its claim, `namespace/name`, once it has the authority of the public certificates.
+    /// Returns the values of a claim's Secret for its tenant, `namespace/name`, once it has the authority of the public certificates.
     pub async fn credentials(&self, secret: &str) -> Result<BTreeMap<String, ByteString>> {
         self.until("the tenant's Secret has an authority", async || {
             let found = self.get(secrets::SECRET, secret).await?;

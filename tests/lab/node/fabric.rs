@@ -85,10 +85,10 @@ impl Fabric {
         output(command, "leading to an address").map(drop)
     }
 
-    /// Lets this machine reach floating IPs, by way of whoever is outside. It [leads](Self::lead_to) to an address already.
+    /// Lets this machine reach floating IPs, through the client in the external network. Call [`lead_to`](Self::lead_to) before.
     ///
     /// # Errors
-    /// When this kernel doesn't let us.
+    /// When the kernel refuses the route.
     pub(crate) fn reach_floating_ips(&self) -> Result<()> {
         self.run(&["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"])?;
         let mut route = Command::new("ip");

@@ -28,7 +28,7 @@ pub(super) const PROGRAMS: &str = "bin";
 /// The process whose network namespace is the lab's.
 const INSIDE: &str = "etcd";
 
-/// Variables of proxies, which have no way into the lab's network.
+/// Variables of proxies, which can't be reached from the lab's network.
 const PROXIES: [&str; 6] = [
     "ALL_PROXY",
     "HTTPS_PROXY",
@@ -47,8 +47,8 @@ pub(super) fn enter(folder: &Path, command: &[OsString]) -> Result<()> {
         "the lab isn't complete yet: `cargo xtask lab up` shows what it does"
     );
     let inside = state.processes.get(INSIDE).filter(|inside| inside.runs());
-    let inside =
-        inside.context("the lab's store doesn't run: `cargo xtask lab down` stops the rest")?;
+    let inside = inside
+        .context("the lab's store doesn't run: `cargo xtask lab down` stops the other processes")?;
     let mut entering = Command::new("nsenter");
     entering
         .arg("--target")
@@ -61,7 +61,7 @@ pub(super) fn enter(folder: &Path, command: &[OsString]) -> Result<()> {
         entering.env_remove(proxy);
     }
     match command {
-        // The user's own settings may set PATH anew.
+        // The user's own settings may replace PATH.
         [] => entering.args(["bash", "--norc"]).env("PS1", "lab:\\w\\$ "),
         _ => entering.args(command),
     };
@@ -123,7 +123,9 @@ pub(super) fn merged(kubeconfigs: &[(&str, &str)]) -> Result<Value> {
                 entry["context"]["user"] = json!(name);
             }
             let entries = merged[list].as_array_mut();
-            entries.context("an odd kubeconfig")?.push(entry);
+            entries
+                .context("the merged kubeconfig has no such list")?
+                .push(entry);
         }
     }
     Ok(merged)

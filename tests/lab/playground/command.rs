@@ -23,7 +23,7 @@ pub(super) struct Options {
 pub(super) enum Command {
     /// Start the lab, or follow the one that starts
     Up,
-    /// Keep the lab in this process
+    /// Run the lab in this process
     #[command(hide = true)]
     Serve,
     /// Fail unless a lab runs

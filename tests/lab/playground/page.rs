@@ -3,7 +3,7 @@
 /// Commands in a block of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// One of `cargo xtask lab`, which is typed in the checkout.
+    /// A command of `cargo xtask lab`, which is typed in the checkout.
     Outside(String),
     /// What is typed in the lab's shell.
     Inside(String),
@@ -29,7 +29,7 @@ mod tests {
 
     const PAGE: &str = include_str!("../../../docs/first-cloud.md");
 
-    /// What the lab's shell and Debian have.
+    /// The programs of the lab's shell and of Debian.
     const PROGRAMS: [&str; 6] = ["c5c3", "curl", "kubectl", "mktemp", "openstack", "rm"];
 
     /// The program that a line runs, in variables' values, too.
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_commands_are_told_from_output_and_other_languages() {
+    fn blocks_have_commands_and_no_output_or_other_languages() {
         let page = "# Page\n\n```sh\ncargo xtask lab up\n```\nIt prints:\n```text\nready\n```\n\n```sh\nkubectl get pods\nc5c3 status\n```\n\
                     ```yaml\na: b\n```\n";
         let expected = [

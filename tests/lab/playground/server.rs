@@ -1,5 +1,5 @@
-//! The process that keeps a lab: it builds the site, creates pools and a claim, boots a server, and then does what the operators that
-//! don't run here would do, until it is told to end.
+//! The process of a lab: it builds the site, creates pools and a claim, boots a server, and then does the work of the simulated
+//! operators until SIGINT.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -27,20 +27,20 @@ use crate::objects::is;
 use crate::scenario::in_lab;
 use crate::{eventually, minutes, scaled};
 
-/// What a lab's process holds while it runs.
+/// The file that a lab's process locks while it runs.
 pub(super) const LOCK: &str = "lock";
 
-/// The claims whose names lead to the site, and that have floating IPs. The first is made with the lab.
+/// The claims with public names and floating IPs. The first is created with the lab.
 const CLAIMS: [&str; 2] = ["first", "second"];
 const NAMESPACE: &str = "tenant-z";
 
-/// How many claims have volumes: those, and one that is made again.
+/// How many claims have volumes: both, and one of them that is created again.
 const CONTROL_PLANES: usize = 3;
 
 /// How long a server may take to be booted.
 const BOOT: Duration = minutes(6);
 
-/// How often the work of operators that don't run here is done.
+/// The pause between two rounds of the simulated operators' work.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Keeps a lab until SIGINT.
@@ -78,7 +78,7 @@ pub(super) fn serve(folder: &Path) -> Result<()> {
 async fn interrupted() -> Result<()> {
     let mut signals = signal(SignalKind::interrupt()).context("cannot wait for signals")?;
     signals.recv().await;
-    println!("==> the lab is told to end");
+    println!("==> stopping after SIGINT");
     Ok(())
 }
 
@@ -112,7 +112,7 @@ async fn keep(lab: &Lab, images: &[Image], folder: &Path, mut state: State) -> R
     }
 }
 
-/// Does something, and says how long it took.
+/// Runs a step, and prints how long it took.
 async fn step<T>(what: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
     println!("==> {what}");
     let started = Instant::now();
@@ -121,7 +121,7 @@ async fn step<T>(what: &str, work: impl Future<Output = Result<T>>) -> Result<T>
     Ok(done)
 }
 
-/// Writes down which processes there are now.
+/// Writes the processes that run now to the state.
 fn record(state: &mut State, lab: &Lab, folder: &Path) -> Result<()> {
     let running = lab.machine.running().into_iter();
     state.processes = running
@@ -143,7 +143,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Writes what clients need of the site.
+/// Writes the files that clients need: a kubeconfig, names and programs.
 fn write_files(lab: &Lab, folder: &Path) -> Result<()> {
     let kubeconfig = merged(&[
         ("management", lab.management.kubeconfig()),
@@ -160,17 +160,17 @@ fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> Result<()> {
     fs::write(folder.join(name), content).with_context(|| format!("cannot write {name}"))
 }
 
-/// Creates the claim, says what it waits for whenever that changes, and returns when its APIs can be used.
+/// Creates the claim, prints what it waits for whenever that changes, and returns when its APIs can be used.
 async fn becomes_ready(site: &Site<'_>, name: &str) -> Result<()> {
     let claim = include_str!("claim.yaml");
     site.lab.management.apply(claim).await?;
-    let said = RefCell::new(String::new());
+    let printed = RefCell::new(String::new());
     site.until("the claim is Ready", async || {
         let claim = site.get(OPENSTACK, name).await?;
         let now = progress(&claim.data["status"]);
-        if *said.borrow() != now {
+        if *printed.borrow() != now {
             println!("    {now}");
-            *said.borrow_mut() = now;
+            *printed.borrow_mut() = now;
         }
         is(&claim, "Exposed")?;
         is(&claim, "Ready")
@@ -192,7 +192,7 @@ fn progress(status: &Value) -> String {
     }
 }
 
-/// Writes the tenant's clouds.yaml, and the authority of the certificates that it will see.
+/// Writes the tenant's clouds.yaml, and the authority of the APIs' certificates.
 async fn write_credentials(site: &Site<'_>, name: &str, folder: &Path) -> Result<()> {
     let values = site.credentials(&format!("{name}-clouds")).await?;
     for (key, file) in [

@@ -1,6 +1,6 @@
-# Boots a server as the tenant of a claim, lets the world reach it, and writes its address to a file.
+# Boots a server as the tenant of a claim, gives it a floating IP, and writes this address to a file.
 #
-# Arguments: the folder with what the server runs; the file.
+# Arguments: the folder with kernel, ramdisk and disk of the server; the file.
 
 guest=$1 address=$2
 

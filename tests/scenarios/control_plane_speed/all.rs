@@ -1,4 +1,4 @@
-//! A hundred control planes whose operators all are ours and run in one process, and the minute after.
+//! A hundred control planes with all operators of this project in one process, and the minute after.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use lab::{Build, Machine, Replicas, Result, Site, eventually, minutes};
 use serde_json::{Value, json};
 
 use super::budget::Budget;
-use super::hundred::{AT_ONCE, COUNT, OPERATOR, minute_after, names, rests};
+use super::hundred::{AT_ONCE, COUNT, OPERATOR, minute_after, names, until_idle};
 use super::process::Process;
 use super::seen::Seen;
 use crate::every_part;
@@ -19,8 +19,8 @@ const MEMORY: f64 = 256.0;
 /// Services with a user of Ceph.
 const CLIENTS: [&str; 3] = ["cinder", "glance", "nova"];
 
-/// Runs it.
-pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
+/// Runs all operators, and checks the budget.
+pub async fn become_ready_and_idle(machine: Arc<Machine>) -> Result<()> {
     let names = names();
     let site = Site::open_for_all_operators(&machine, Build::Release, &names).await?;
     let account = site.cluster.account(OPERATOR).await?;
@@ -28,7 +28,7 @@ pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
     let port = site.start(OPERATOR, &account, Replicas::One)?;
     let process = Process::of(&machine, OPERATOR)?;
     let seen = Seen::begin(&site.cluster);
-    rests(&machine, port).await?;
+    until_idle(&machine, port).await?;
     budget.report("memory before", process.memory()?, " MB");
 
     let began = Instant::now();
@@ -44,7 +44,7 @@ pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
         " s",
     );
 
-    rests(&machine, port).await?;
+    until_idle(&machine, port).await?;
     minute_after(&mut budget, &site, &process).await?;
     budget.limit("memory of all operators", process.memory()?, MEMORY, " MB");
     budget.report("memory at its peak", process.peak()?, " MB");
@@ -57,8 +57,8 @@ async fn create_all(site: &Site, names: &[String]) -> Result<()> {
     created.try_collect::<Vec<()>>().await.map(drop)
 }
 
-/// Creates a namespace with a ControlPlane of every service that our operators reconcile, one member of each part, and the Secrets that
-/// its user creates.
+/// Creates a namespace with a ControlPlane of every service that this project's operators reconcile, one member of each part, and the
+/// Secrets that its user creates.
 async fn create(site: &Site, name: &str) -> Result<()> {
     let clients = CLIENTS.map(|service| {
         json!({

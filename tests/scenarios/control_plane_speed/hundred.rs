@@ -27,8 +27,8 @@ pub const COUNT: usize = 100;
 /// How many are applied at once.
 pub const AT_ONCE: usize = 8;
 
-/// Runs it.
-pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
+/// Runs the c5c3-operator alone, and checks the budget.
+pub async fn become_ready_and_idle(machine: Arc<Machine>) -> Result<()> {
     let site = Site::open(&machine, Build::Release).await?;
     let account = site.cluster.account(OPERATOR).await?;
     let mut budget = Budget::default();
@@ -46,7 +46,7 @@ pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
     let port = site.start(OPERATOR, &account, Replicas::One)?;
     let process = Process::of(&machine, OPERATOR)?;
     let seen = Seen::begin(&site.cluster);
-    rests(&machine, port).await?;
+    until_idle(&machine, port).await?;
     budget.report("memory before", process.memory()?, " MB");
 
     let began = Instant::now();
@@ -71,7 +71,7 @@ pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
         budget.report(&format!("p{share} from apply to Ready"), waited, " s");
     }
 
-    rests(&machine, port).await?;
+    until_idle(&machine, port).await?;
     let worked = process.worked()?;
     minute_after(&mut budget, &site, &process).await?;
     budget.limit("memory", process.memory()?, 64.0, " MB");
@@ -95,9 +95,9 @@ pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
         " ms",
     );
 
-    few_writes(&mut budget, &names, &seen, &asked(&site)?);
+    few_writes(&mut budget, &names, &seen, &requests(&site)?);
     machine.kill(OPERATOR)?;
-    // Which reads every Secret that these ask for, as far as eight at once can.
+    // The operator reads every Secret that these control planes need, eight control planes at once.
     let again = to_first_reconcile(&site, &account).await?;
     budget.report(
         "start to first reconcile, among a hundred",
@@ -115,9 +115,9 @@ pub fn names() -> Vec<String> {
 
 /// The minute after all are Ready, in which nothing is written or read.
 pub async fn minute_after(budget: &mut Budget, site: &Site, process: &Process) -> Result<()> {
-    let (before, worked) = (asked(site)?.len(), process.worked()?);
+    let (before, worked) = (requests(site)?.len(), process.worked()?);
     tokio::time::sleep(minutes(1)).await;
-    let after = asked(site)?;
+    let after = requests(site)?;
     let minute = &after[before..];
     let writes = minute.iter().filter(|request| request.writes()).count();
     budget.limit("writes in the minute after", writes as f64, 0.0, "");
@@ -136,7 +136,7 @@ pub async fn minute_after(budget: &mut Budget, site: &Site, process: &Process) -
     Ok(())
 }
 
-/// Applies ControlPlanes of these names, and the Secrets that are their users' to make; says when each was.
+/// Applies ControlPlanes of these names, and the Secrets that their users create. Returns when each was applied.
 async fn apply(site: &Site, names: &[String]) -> Result<BTreeMap<String, Instant>> {
     let applied = stream::iter(names).map(async |name| {
         let moment = Instant::now();
@@ -146,12 +146,12 @@ async fn apply(site: &Site, names: &[String]) -> Result<BTreeMap<String, Instant
     applied.buffer_unordered(AT_ONCE).try_collect().await
 }
 
-/// Waits until an operator asks for nothing any more.
-pub async fn rests(machine: &Machine, port: u16) -> Result<()> {
-    eventually("it rests", minutes(1), async || {
+/// Waits until an operator sends no request for two seconds.
+pub async fn until_idle(machine: &Machine, port: u16) -> Result<()> {
+    eventually("the operator is idle", minutes(1), async || {
         machine.check(OPERATOR)?;
         let calls = Page::at(port).await?.sum("operator_api_calls_total");
-        throughout("it rests", seconds(2), async || {
+        throughout("the operator is idle", seconds(2), async || {
             let more = Page::at(port).await?.sum("operator_api_calls_total") - calls;
             ensure!(calls > 0.0 && more == 0.0, "{more} calls more");
             Ok(())
@@ -161,18 +161,18 @@ pub async fn rests(machine: &Machine, port: u16) -> Result<()> {
     .await
 }
 
-/// What the operator asked for so far, but for watches.
-fn asked(site: &Site) -> Result<Vec<Request>> {
+/// The requests that the operator has sent so far, but for watches.
+fn requests(site: &Site) -> Result<Vec<Request>> {
     let user = format!("system:serviceaccount:default:{OPERATOR}");
-    let mut asked = site.cluster.audit()?;
-    asked.retain(|request| request.user == user && request.verb != "watch");
-    Ok(asked)
+    let mut requests = site.cluster.audit()?;
+    requests.retain(|request| request.user == user && request.verb != "watch");
+    Ok(requests)
 }
 
 /// Of each ControlPlane: no more writes than it has objects and conditions changed.
-fn few_writes(budget: &mut Budget, names: &[String], seen: &Seen, asked: &[Request]) {
+fn few_writes(budget: &mut Budget, names: &[String], seen: &Seen, requests: &[Request]) {
     let mut written: BTreeMap<&str, Written> = BTreeMap::new();
-    for request in asked.iter().filter(|request| request.writes()) {
+    for request in requests.iter().filter(|request| request.writes()) {
         if let Some((namespace, _)) = request.name.split_once('/') {
             written.entry(namespace).or_default().add(request);
         }

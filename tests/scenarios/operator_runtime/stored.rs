@@ -1,4 +1,4 @@
-//! An API server answers as the store in memory does, on which tests of composers run.
+//! The cases of the API server's rules, run on a real API server. Tests of composers run on a store in memory that passes them, too.
 
 use std::any::Any;
 
@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-/// An API server, for a thread that may wait.
+/// An API server, for a thread that may block.
 struct OnServer {
     client: Client,
     handle: Handle,
@@ -50,7 +50,7 @@ pub fn api_server_answers_as_the_store_in_memory_does() -> Result<()> {
     })
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())
@@ -137,7 +137,7 @@ fn objects(key: &Key) -> Http {
     ))
 }
 
-/// An object that says what it is.
+/// An object with its apiVersion, kind and name.
 fn document(key: &Key, mut object: Value) -> Value {
     object["apiVersion"] = json!(key.kind.api_version());
     object["kind"] = json!(key.kind.kind);

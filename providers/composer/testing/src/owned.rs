@@ -1,4 +1,4 @@
-//! Which fields of an object its field managers own, and what a server-side apply makes of them.
+//! The fields of an object that its field managers own, and the object after a server-side apply.
 
 use serde_json::Value;
 

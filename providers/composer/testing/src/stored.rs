@@ -70,7 +70,7 @@ pub fn changed(key: &Key, live: &Value, mut object: Value) -> Value {
     object
 }
 
-/// Says of an object what it is and where.
+/// Adds apiVersion, kind, name and namespace to an object.
 fn name(key: &Key, object: &mut Value) {
     object["apiVersion"] = json!(key.kind.api_version());
     object["kind"] = json!(key.kind.kind);
