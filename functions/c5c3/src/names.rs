@@ -121,7 +121,7 @@ pub fn fitted(name: &str, longest: usize) -> String {
     }
 }
 
-/// The place of something among others. Each round has another order.
+/// Returns the sort key of a name in a round. Each round has another order.
 pub fn draw(round: &str, name: &str) -> Vec<u8> {
     Sha256::digest(format!("{round}/{name}")).to_vec()
 }

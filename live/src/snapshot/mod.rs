@@ -87,14 +87,14 @@ pub(crate) async fn served(cluster: &Cluster) -> Result<BTreeSet<Sought>, Error>
             served.insert(sought);
         }
     }
-    match served.iter().any(is_ours) {
+    match served.iter().any(is_control_plane_or_claim) {
         true => Ok(served),
         false => Err(Error::NotInstalled),
     }
 }
 
 /// Whether a cluster with this kind is a control plane cluster, or a management cluster, which has claims alone.
-fn is_ours(sought: &Sought) -> bool {
+fn is_control_plane_or_claim(sought: &Sought) -> bool {
     let mut claims = ClaimKind::ALL.into_iter();
     sought.kind == "ControlPlane" || claims.any(|claim| claim.name() == sought.kind)
 }

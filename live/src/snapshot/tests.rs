@@ -142,8 +142,8 @@ fn a_name_picks_with_or_without_the_namespace() {
 
 #[test]
 fn management_cluster_is_known_by_its_claims() {
-    let ours = sought().into_iter().filter(is_ours);
-    let kinds: BTreeSet<String> = ours.map(|sought| sought.kind).collect();
+    let own = sought().into_iter().filter(is_control_plane_or_claim);
+    let kinds: BTreeSet<String> = own.map(|sought| sought.kind).collect();
     let expected = [
         "ControlPlane",
         "ControlPlaneCluster",

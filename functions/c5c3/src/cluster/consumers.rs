@@ -69,9 +69,9 @@ impl Cluster<'_> {
         Ok(admitted)
     }
 
-    /// The consumers of last time that request nothing, and whose claims were restored from a backup. Those whose claims this call
-    /// doesn't look up are kept. Which are looked up changes with each write of the pool: in any fixed order, claims that request nothing
-    /// for good would keep those behind them from being looked up, and who owns them could delete further claims that stay consumers.
+    /// Returns the consumers of last time that request nothing and whose claims were restored from a backup. Consumers whose claims this
+    /// call doesn't look up are kept. Each write of the pool changes which claims are looked up. With a fixed order, claims that never
+    /// request anything would keep all later ones from being looked up, and their owner could delete claims that then stay consumers.
     fn restored<K: Pool>(
         &self,
         last: &[Consumer],
@@ -84,13 +84,14 @@ impl Cluster<'_> {
         let mut lookups: BTreeMap<&str, usize> = BTreeMap::new();
         let mut left = LOOKUPS;
         let mut kept = Vec::new();
-        let silent = last
+        let without_request = last
             .iter()
             .filter(|consumer| !asking.contains(&path(consumer)));
-        let silent = silent.filter_map(|consumer| Some((consumer.uid.as_deref()?, consumer)));
-        let mut silent: Vec<(&str, &Consumer)> = silent.collect();
-        silent.sort_by_cached_key(|(uid, _)| draw(&self.metadata.resource_version, uid));
-        for (_, consumer) in silent {
+        let without_request =
+            without_request.filter_map(|consumer| Some((consumer.uid.as_deref()?, consumer)));
+        let mut without_request: Vec<(&str, &Consumer)> = without_request.collect();
+        without_request.sort_by_cached_key(|(uid, _)| draw(&self.metadata.resource_version, uid));
+        for (_, consumer) in without_request {
             let of_namespace = lookups.entry(&consumer.namespace).or_default();
             let is_looked_up = left > 0 && *of_namespace < LOOKUPS_PER_NAMESPACE;
             if is_looked_up {

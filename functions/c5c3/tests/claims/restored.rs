@@ -21,7 +21,7 @@ fn restored(claim: &str, pool: &str) -> Value {
 }
 
 /// The pool's call after it admitted these claims, which no longer ask for it.
-fn silent(file: &str, claims: &[(&str, &str, u32)]) -> Call {
+fn without_request(file: &str, claims: &[(&str, &str, u32)]) -> Call {
     let mut call = asking(file, claims);
     call.composite["status"] = call.run().status;
     call.world.clear();
@@ -32,7 +32,7 @@ fn silent(file: &str, claims: &[(&str, &str, u32)]) -> Call {
 #[case::without_a_namespace("hv-pool-compliance")]
 #[case::with_its_namespace("infrastructure/hv-pool-compliance")]
 fn dedicated_pool_keeps_a_restored_holder_until_it_asks_again(#[case] named: &str) {
-    let call = silent("hv-pool-compliance", &[("b/holder", "03", 1)]);
+    let call = without_request("hv-pool-compliance", &[("b/holder", "03", 1)]);
     let consumers = call.composite["status"]["consumers"].clone();
     let elder = asked(&call, "a/elder", "01", 1);
     let claim = restored("b/holder", named);
@@ -49,7 +49,7 @@ fn dedicated_pool_keeps_a_restored_holder_until_it_asks_again(#[case] named: &st
 
 #[test]
 fn pool_forgets_a_holder_whose_claim_is_gone_or_names_another_pool() {
-    let call = silent("hv-pool-compliance", &[("b/holder", "03", 1)]);
+    let call = without_request("hv-pool-compliance", &[("b/holder", "03", 1)]);
     let elder = asked(&call, "a/elder", "01", 1);
     let call = call.with([elder]);
     assert_eq!(admitted(&call.run()), ["a/elder"]);
@@ -62,7 +62,7 @@ fn pool_forgets_a_holder_whose_claim_is_gone_or_names_another_pool() {
 
 #[test]
 fn pool_keeps_a_holder_while_its_claim_is_not_read() {
-    let call = silent("hv-pool-compliance", &[("b/holder", "03", 1)]);
+    let call = without_request("hv-pool-compliance", &[("b/holder", "03", 1)]);
     let elder = asked(&call, "a/elder", "01", 1);
     let mut message = call.with([elder]).settled();
     message.extra_resources.remove("claim/b/holder").unwrap();
@@ -70,8 +70,8 @@ fn pool_keeps_a_holder_while_its_claim_is_not_read() {
     assert_eq!(admitted(&outcome), ["b/holder"]);
 }
 
-/// A claim may have 1.4 MB. Many silent consumers would make the pool's call larger than it may be. None is left out for good: whose claim
-/// is deleted would stay a consumer beside others whose claims exist and request nothing.
+/// A claim may have 1.4 MB, so a call can't look up the claims of all consumers without a request. Each is looked up in time: otherwise a
+/// deleted claim would stay a consumer beside others whose claims exist and request nothing.
 #[test]
 fn claims_of_few_silent_consumers_are_looked_up_and_of_all_in_time() {
     let claims: Vec<(String, String)> = (0..40)
@@ -85,10 +85,10 @@ fn claims_of_few_silent_consumers_are_looked_up_and_of_all_in_time() {
     });
     let mut call = asking("hv-pool-b", &[]);
     call.composite["status"]["consumers"] = consumers.collect();
-    let silent = claims
+    let without_request = claims
         .iter()
         .map(|(namespace, name)| format!("{namespace}/{name}"));
-    let silent: Vec<String> = silent.collect();
+    let without_request: Vec<String> = without_request.collect();
     let mut seen = BTreeSet::new();
     for version in 1..=8 {
         call.composite["metadata"]["resourceVersion"] = json!(version.to_string());
@@ -100,7 +100,7 @@ fn claims_of_few_silent_consumers_are_looked_up_and_of_all_in_time() {
         let evil = looked_up.iter().filter(|claim| claim.starts_with("evil/"));
         assert_eq!((evil.count(), looked_up.len()), (4, 24));
         let outcome = Outcome::of(function_protocol::run(&Claims, message.clone()));
-        let kept = silent
+        let kept = without_request
             .iter()
             .filter(|claim| !looked_up.contains(&claim.as_str()));
         let kept: Vec<String> = kept.cloned().collect();
@@ -113,7 +113,7 @@ fn claims_of_few_silent_consumers_are_looked_up_and_of_all_in_time() {
 /// Another tenant has neither the place nor the nodes of a restored consumer, whatever its claim is called.
 #[test]
 fn nodes_of_a_restored_consumer_stay_promised() {
-    let mut call = silent("hv-pool-b", &[("b/prod", "03", 4)]);
+    let mut call = without_request("hv-pool-b", &[("b/prod", "03", 4)]);
     call.composite["spec"]["workers"] = json!(5);
     call.composite["spec"]["maxWorkers"] = json!(5);
     call.composite["spec"]["sharing"] = json!({});
