@@ -218,7 +218,7 @@ impl Cluster {
             })
     }
 
-    /// Merges into the status of an object that was seen. One that is gone by now needs none.
+    /// Merges into the status of an object. Succeeds where the object no longer exists.
     ///
     /// # Errors
     /// When it is refused.
@@ -250,7 +250,7 @@ impl Cluster {
         })
     }
 
-    /// Asks whether an object could be deleted without what it owns, and deletes nothing.
+    /// Checks by a dry run whether an object can be deleted without the objects that it owns.
     ///
     /// # Errors
     /// When that would be refused.

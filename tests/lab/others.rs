@@ -134,7 +134,7 @@ impl Others {
         Self::of(cluster, FOREIGN.into_iter().chain(OF_SERVICES), None).await
     }
 
-    /// Begins to simulate them beside our own operators of services, and the controllers of Deployments and StatefulSets, which
+    /// Begins to simulate them beside this project's operators of services, and the controllers of Deployments and StatefulSets, which
     /// have no pods. The kinds must be installed.
     ///
     /// # Errors

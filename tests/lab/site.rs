@@ -23,7 +23,7 @@ const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 /// The port of a control plane's Keystone.
 const KEYSTONE: u16 = 5000;
 
-/// Our operators of control planes.
+/// This project's operators of control planes.
 const OPERATORS: &[&str] = &[
     "c5c3",
     "keystone",
@@ -36,20 +36,20 @@ const OPERATORS: &[&str] = &[
     "tempest",
 ];
 
-/// A control plane cluster in which everything but our operators is simulated.
+/// A control plane cluster in which everything but this project's operators is simulated.
 pub struct Site {
     /// The machine it is on.
     pub machine: Arc<Machine>,
     /// The cluster.
     pub cluster: Cluster,
     program: PathBuf,
-    /// Our operators that run in a process.
+    /// The operators that run in one process.
     operators: &'static [&'static str],
     _others: Others,
     _beside: Option<Beside>,
 }
 
-/// What is simulated besides, where our operators of services run.
+/// What is also simulated where this project's operators of services run.
 struct Beside {
     _keystones: Server,
     _credentials: Watched,
@@ -119,7 +119,7 @@ impl Site {
         })
     }
 
-    /// As [`open`](Self::open), but with our operators of services in the same process as the c5c3-operator, for control planes of
+    /// As [`open`](Self::open), but with the operators of services in the same process as the c5c3-operator, for control planes of
     /// these names without encryption. Of pods, there are only those of Jobs.
     ///
     /// # Errors
@@ -149,8 +149,8 @@ impl Site {
         })
     }
 
-    /// Starts our operators under a name of its process, with the rights of whoever the cluster is seen as. The answer is
-    /// the port that it serves health and metrics on, as soon as it has come that far.
+    /// Starts the operators in a process of this name, with the rights of the cluster's user. Returns the port of health and metrics, as
+    /// soon as the process serves it.
     ///
     /// # Errors
     /// When it still runs, or can't be started.

@@ -125,7 +125,7 @@ pub const NODE: &[Need] = &[
     Need::Tiny,
 ];
 
-/// The operators of others in the cluster of a control plane, and what they run.
+/// The external operators in the cluster of a control plane, and the servers that they run.
 pub const EXTERNAL_OPERATORS: &[Need] = &[
     Need::Tool(Tool::Helm),
     Need::Tool(Tool::MariadbOperator),
@@ -137,7 +137,7 @@ pub const EXTERNAL_OPERATORS: &[Need] = &[
     Need::RabbitMq,
 ];
 
-/// What servers need.
+/// The needs of a scenario with servers.
 pub const COMPUTE: &[Need] = &[
     Need::Tool(Tool::CertManager),
     Need::Service("keystone", "2025.2"),

@@ -63,7 +63,7 @@ impl Resource for Pod {
 pub struct Pods(BTreeMap<String, Vec<Live<Pod>>>);
 
 impl Pods {
-    /// Lists the pods in a namespace that are on a node, but those that a node has created itself: whoever has a node's kubelet creates some
+    /// Lists the pods in a namespace that are on a node, but those that a node has created itself: who controls a node's kubelet can create some
     /// in any namespace, with any labels (kubernetes, plugin/pkg/admission/noderestriction/admission.go, `admitPodCreate`), and so among
     /// the agents of another share.
     ///

@@ -24,8 +24,8 @@ use crate::{lost, named, recorded, surplus, vlans};
 
 const GIGABYTE: f64 = 1e9;
 
-/// The highest number that every reader of JSON has exactly. A node's capacity is what its kubelet says, and a status with a higher one is
-/// refused, which says how the whole pool is divided.
+/// The highest integer that all JSON parsers represent exactly. The kubelet of a node sets its capacity, and the API server would refuse
+/// the whole status of the pool with a higher number.
 const MOST: f64 = (1_u64 << 53) as f64;
 
 /// Composes HypervisorPools: it alone labels nodes, so that no two shares ever lease the same node.

@@ -110,8 +110,8 @@ pub fn issued(
     })
 }
 
-/// Whether cert-manager has issued a certificate into the Secret of its name, and renewed it for what the Certificate says now. The
-/// message has what cert-manager says of it.
+/// Whether cert-manager has issued a certificate into the Secret of its name, and renewed it for the present spec of the Certificate.
+/// The message has cert-manager's reason.
 pub fn issuance(
     namespace: &str,
     secret: &str,

@@ -297,7 +297,7 @@ pub(crate) fn retire(
             }
         }
     }
-    // A rotation ends once its user is in use and no other is left, which nobody can say while one can't be read.
+    // A rotation ends once its user is in use and no other is left, which is unknown while one can't be read.
     let newest = newest.filter(|_| settled && is_known);
     (!numbers.is_empty()).then(|| parts::Users {
         numbers: numbers.into_iter().collect(),

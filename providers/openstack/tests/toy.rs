@@ -1,4 +1,4 @@
-//! A service that no list has: what follows from its definition.
+//! A service that isn't in the registry, and what derives from its definition.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
@@ -12,7 +12,7 @@ use provider_openstack::{Node, SERVICES, ServiceDefinition, TEMPEST};
 use provider_openstack_fixtures::{Cluster, NAMESPACE, TOY, Toy, ToySpec, documents};
 
 #[test]
-fn toy_service_runs_with_all_that_its_definition_says() {
+fn toy_service_runs_with_its_database_bus_policies_and_ports() {
     let mut cluster = Cluster::with_infrastructure();
     cluster.credentials(&TOY);
     cluster.keystone(true);

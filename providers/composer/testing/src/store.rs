@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::api_server::{ApiServer, Refusal, Request};
 use crate::{BEGINNING, owned, refused, stored};
 
-/// The manager of fields that were written by other requests than apply, whoever sent them.
+/// The manager of fields that were written by other requests than apply, from any client.
 const OTHERS: &str = "others";
 
 /// Objects, and which field manager owns what of them.
@@ -25,7 +25,7 @@ pub struct Store {
     pub(crate) held: BTreeSet<ResourceKind>,
     /// How many objects were created.
     pub(crate) created: usize,
-    /// The moment.
+    /// The present time.
     pub(crate) now: Timestamp,
     /// Kinds that aren't served.
     pub(crate) unserved: BTreeSet<ResourceKind>,
@@ -68,7 +68,7 @@ impl Store {
         self.objects.get(key).map(Arc::as_ref)
     }
 
-    /// Serves a kind no more. Every other kind is served.
+    /// Stops to serve a kind. Every other kind is served.
     pub fn without(mut self, kind: ResourceKind) -> Self {
         self.unserved.insert(kind);
         self
@@ -152,7 +152,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes an object that is being deleted, though something holds it.
+    /// Removes an object that is being deleted, without regard to its finalizers.
     pub(crate) fn release(&mut self, key: &Key) {
         if self.object(key).is_some_and(is_deleted) {
             self.remove(key);

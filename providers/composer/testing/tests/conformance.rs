@@ -1,4 +1,4 @@
-//! The cluster in memory reconciles as the suite says, and its store answers as an API server does.
+//! The cluster in memory passes the conformance suite of reconciles, and its store the cases of the API server.
 
 use provider_composer::{Key, ResourceKind};
 use provider_composer_testing::api_server::{self, UNKNOWN};
