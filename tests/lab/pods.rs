@@ -22,7 +22,7 @@ const CONTROLLERS: &str = "deployment-controller,replicaset-controller,statefuls
                            job-controller,serviceaccount-controller,resourcequota-controller,\
                            persistentvolumeclaim-protection-controller";
 
-/// Those that Jobs need.
+/// The controllers that Jobs need.
 const JOB_CONTROLLERS: &str = "job-controller,serviceaccount-controller";
 
 /// The pods of a cluster, simulated until this is dropped.

@@ -63,7 +63,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 fn up(root: &Path, program: &Path, yes: bool) -> Result<()> {
     ensure!(
         machine::is_root(),
-        "the lab makes network namespaces, mounts and control groups, which needs root: run it as root, or with Docker by hack/docker.sh"
+        "the lab creates network namespaces, mounts and control groups, which needs root: run it as root, or run hack/docker.sh up"
     );
     if is_running(program) {
         return become_lab(lab(program)?.arg("up"));

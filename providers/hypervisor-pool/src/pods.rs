@@ -63,9 +63,9 @@ impl Resource for Pod {
 pub struct Pods(BTreeMap<String, Vec<Live<Pod>>>);
 
 impl Pods {
-    /// Lists the pods in a namespace that are on a node, but those that a node has created itself: who controls a node's kubelet can create some
-    /// in any namespace, with any labels (kubernetes, plugin/pkg/admission/noderestriction/admission.go, `admitPodCreate`), and so among
-    /// the agents of another share.
+    /// Lists the pods in a namespace that are on a node, but those that a node has created itself: an attacker who controls a kubelet can
+    /// create pods in any namespace, with any labels (kubernetes, plugin/pkg/admission/noderestriction/admission.go, `admitPodCreate`), and
+    /// so among the agents of another share.
     ///
     /// # Errors
     /// They can't be read.

@@ -1,4 +1,4 @@
-//! What is known of a lab that runs: its processes, and where its files are.
+//! The state of a lab that runs: its processes, and where its files are.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ pub(super) const NEW: &str = "state.json.new";
 /// A lab, as the process that keeps it writes it down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
-    /// The process that keeps it.
+    /// The lab's process.
     pub server: Process,
     /// Where its logs and data are.
     pub machine: Option<PathBuf>,
@@ -39,7 +39,7 @@ pub(super) struct Process {
 }
 
 impl State {
-    /// One that nothing but its process is known of yet.
+    /// Returns the state of a lab that has just started.
     pub fn of(server: Process) -> Self {
         Self {
             server,

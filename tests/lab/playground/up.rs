@@ -17,7 +17,7 @@ use crate::evidence::RESULTS;
 use crate::runner::prepare;
 use crate::scale::TIME_SCALE;
 
-/// What the process that keeps the lab prints, in its folder.
+/// The file with the output of the lab's process, in the lab's folder.
 pub(super) const LOG: &str = "lab.log";
 
 /// How many times as long as in scenarios it waits: nobody knows what else the machine does.
@@ -37,7 +37,7 @@ pub(super) fn up(folder: &Path) -> Result<()> {
             println!("the lab is being started already; this is its log:");
             return follow(folder, || Ok(!state.server.runs()));
         }
-        println!("the last lab has ended by itself: what it left is removed first");
+        println!("the last lab has failed: its files and processes are removed first");
         down::remove(folder, &state)?;
     }
     create(folder)?;
@@ -68,7 +68,7 @@ fn create(folder: &Path) -> Result<()> {
         .with_context(|| format!("cannot protect {}", folder.display()))
 }
 
-/// Starts the process that keeps the lab, in a session of its own, so that it outlives the terminal.
+/// Starts the lab's process, in a session of its own, so that it outlives the terminal.
 fn start(folder: &Path) -> Result<Child> {
     let log = File::options()
         .create(true)
