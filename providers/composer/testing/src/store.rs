@@ -68,7 +68,7 @@ impl Store {
         self.objects.get(key).map(Arc::as_ref)
     }
 
-    /// Stops to serve a kind. Every other kind is served.
+    /// Stops serving a kind. Every other kind is served.
     pub fn without(mut self, kind: ResourceKind) -> Self {
         self.unserved.insert(kind);
         self
