@@ -39,6 +39,8 @@ PAUSE = 2
 
 OWNER = socket.gethostname().encode()[:255]
 FRESH = f"UTC_TIMESTAMP(6) + INTERVAL {LEASE} SECOND"
+# An earlier statement whose answer wasn't waited for may be executed after a later one: it must not shorten the lease.
+LONGER = f"GREATEST(expires, {FRESH})"
 CREATE = """
 CREATE TABLE IF NOT EXISTS c5c3_locks (
     name VARBINARY(255) NOT NULL PRIMARY KEY,
@@ -49,10 +51,10 @@ CREATE TABLE IF NOT EXISTS c5c3_locks (
 """
 INSERT = f"INSERT INTO c5c3_locks (name, owner, token, expires) VALUES (%s, %s, %s, {FRESH})"
 TAKE = f"""
-UPDATE c5c3_locks SET owner = %s, token = %s, expires = {FRESH}
+UPDATE c5c3_locks SET owner = %s, token = %s, expires = {LONGER}
 WHERE name = %s AND (token = %s OR expires < UTC_TIMESTAMP(6))
 """
-RENEW = f"UPDATE c5c3_locks SET expires = {FRESH} WHERE name = %s AND token = %s"
+RENEW = f"UPDATE c5c3_locks SET expires = {LONGER} WHERE name = %s AND token = %s"
 RELEASE = "DELETE FROM c5c3_locks WHERE name = %s AND token = %s"
 # What members left that died, of locks that nobody has wanted since.
 CLEAN = "DELETE FROM c5c3_locks WHERE expires < UTC_TIMESTAMP(6) - INTERVAL 1 DAY"
@@ -95,6 +97,14 @@ def prepare(connection, _):
                 raise
 
 
+def leave(context):
+    """Replaces all connections after an error that isn't another transaction's: a member of Galera without a quorum (1047) and a primary that
+    has become a replica (1290) keep theirs, while the database's address leads to another."""
+    error = context.sqlalchemy_exception
+    if isinstance(error, REPEATED) and code(error) not in CONFLICTS:
+        context.is_disconnect = True
+
+
 def connect(size):
     """The database that Cinder's configuration names, with connections of its own."""
     cfg.CONF.register_opts(options.database_opts, "database")
@@ -110,12 +120,19 @@ def connect(size):
         connect_args=patience,
     )
     sqlalchemy.event.listen(engine, "connect", prepare)
+    sqlalchemy.event.listen(engine, "handle_error", leave)
     return engine
 
 
 def execute(engine, statement, *parameters):
-    """Executes a statement, and returns how many rows it is about."""
+    """Executes a statement, and returns how many rows it is about. Creates the table where there is none, or no longer is."""
     with engine.connect() as connection:
+        try:
+            return connection.exec_driver_sql(statement, parameters).rowcount
+        except exc.ProgrammingError as error:
+            if code(error) != NO_TABLE:
+                raise
+        connection.exec_driver_sql(CREATE)
         return connection.exec_driver_sql(statement, parameters).rowcount
 
 
@@ -195,10 +212,10 @@ class Lock(locking.Lock):
                 deleted = self._driver.drop(self._row, token)
                 break
             except REPEATED as error:
+                repeated = True
                 if clock() >= until:
                     LOG.warning("lock %s can't be released, and lasts until its row expires: %s", self._called, explained(error))
                     break
-                repeated = True
                 pause_after(error)
         # A row with this token was never another's. One that is gone was, unless an earlier attempt deleted it.
         if not deleted and not self._gone and (begun >= until or not repeated):
@@ -247,11 +264,6 @@ class Driver(coordination.CoordinationDriver):
             return True
         except exc.IntegrityError:
             return execute(self._engine, TAKE, OWNER, token, row, token) == 1
-        except exc.ProgrammingError as error:
-            if code(error) != NO_TABLE:
-                raise
-        execute(self._engine, CREATE)
-        return self.take(row, token)
 
     def drop(self, row, token):
         return execute(self._engine, RELEASE, row, token) == 1
@@ -259,10 +271,10 @@ class Driver(coordination.CoordinationDriver):
     def hold(self, token, lock):
         """Renews a lock from now on. Cinder stops this driver before its last work ends, so the thread doesn't end with it."""
         with self._mutex:
-            self._locks[token] = lock
             if self._renewer is None or not self._renewer.is_alive():
                 self._renewer = threading.Thread(target=self._renew_forever, name="locks", daemon=True)
                 self._renewer.start()
+            self._locks[token] = lock
 
     def forget(self, token):
         """Renews a lock no more, and returns whether it was renewed."""
