@@ -3,6 +3,7 @@
     locks.py everything
     locks.py hold NAME SECONDS HOST     holds a lock, and prints what became of it
     locks.py contend NAME TIMES HOST    takes a lock again and again, and prints how often another had it too
+    locks.py gone NAME HOST             takes two locks whose table goes, and prints of each whether it is released, and whether it was lost
     locks.py block NAME HOST            takes a lock, is blocked before it learns so, and prints whether it has it, and another
 """
 
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 import urllib.parse
+import uuid
 from concurrent import futures
 
 import c5c3_locks
@@ -40,16 +42,12 @@ def locks(host):
 
 def hold(name, seconds, host):
     found = locks(host)
-    try:
-        with found.get_lock(named(name)):
-            # As Cinder does when it is to end, before its work has.
-            found.stop()
-            print("held", flush=True)
-            time.sleep(float(seconds))
-    except c5c3_locks.LockLost:
-        print("lost")
-    else:
-        print("released")
+    with found.get_lock(named(name)) as lock:
+        # As Cinder does when it is to end, before its work has.
+        found.stop()
+        print("held", flush=True)
+        time.sleep(float(seconds))
+    print("lost" if lock.lost else "released")
 
 
 def contend(name, times, host):
@@ -82,6 +80,23 @@ def block(name, host):
 
     found.take = take_slowly
     print(found.get_lock(named(name)).acquire(blocking=False), other.is_still_owner())
+
+
+def gone(name, host):
+    """Has a table of its own, which is dropped while it holds a lock."""
+    table = f"locks_{uuid.uuid4().hex}"
+    for statement in ("CREATE", "INSERT", "TAKE", "RENEW", "RELEASE", "CLEAN"):
+        setattr(c5c3_locks, statement, getattr(c5c3_locks, statement).replace("c5c3_locks", table))
+    found = locks(host)
+    lock, other = found.get_lock(named(name)), found.get_lock(named(f"{name}-too"))
+    assert lock.acquire() and other.acquire()
+    for held in (lock, other):
+        c5c3_locks.execute(found._engine, f"DROP TABLE {table}")
+        if held is lock:
+            held.renew(found._engine, held._token)
+        print(held.release(), held.lost)
+    assert lock.acquire(blocking=False) and lock.release()
+    c5c3_locks.execute(found._engine, f"DROP TABLE {table}")
 
 
 def start(*arguments):
@@ -149,10 +164,44 @@ def an_acquisition_that_was_blocked_looks_again(_):
     assert said == "False True\n", said
 
 
+def a_lock_whose_table_is_gone_is_lost(_):
+    said = rest(start("gone", "gone", HOSTS[0]))
+    assert said == "False True\nFalse True\n", said
+
+
+def names_differ_by_every_byte(found):
+    spelled = [named("name"), named("Name"), named("name "), named("na\\'\"me"), named("n" * 300), named("n" * 301)]
+    held = [found.get_lock(name) for name in spelled]
+    assert all([lock.acquire(blocking=False) for lock in held])
+    again = [found.get_lock(name).acquire(blocking=False) for name in spelled]
+    assert not any(again), again
+    assert all([lock.release() for lock in held])
+
+
+def connections_to_a_member_that_refuses_are_replaced(_):
+    engine = c5c3_locks.connect(1)
+
+    def connected():
+        with engine.connect() as connection:
+            return connection.exec_driver_sql("SELECT CONNECTION_ID()").scalar()
+
+    first = connected()
+    for refusal, replaced in ((1213, False), (1047, True)):
+        signal = f"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = {refusal}, MESSAGE_TEXT = 'refused'"
+        try:
+            c5c3_locks.execute(engine, signal)
+        except c5c3_locks.REPEATED as error:
+            assert c5c3_locks.code(error) == refusal, error
+        assert (connected() != first) == replaced, refusal
+
+
 def everything():
     cases = [
         no_two_hold_one_lock,
         an_acquisition_that_was_blocked_looks_again,
+        a_lock_whose_table_is_gone_is_lost,
+        names_differ_by_every_byte,
+        connections_to_a_member_that_refuses_are_replaced,
         a_lock_outlasts_its_lease_while_its_holder_lives,
         a_lock_is_free_a_lease_after_its_holder_died,
         a_holder_that_was_suspended_knows_that_it_lost_its_lock,
@@ -165,5 +214,5 @@ def everything():
 
 
 if __name__ == "__main__":
-    tasks = {"everything": everything, "hold": hold, "contend": contend, "block": block}
+    tasks = {"everything": everything, "hold": hold, "contend": contend, "block": block, "gone": gone}
     tasks[sys.argv[1]](*sys.argv[2:])

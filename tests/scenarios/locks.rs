@@ -25,9 +25,12 @@ const POD: Kind = kind("v1", "Pod");
 
 const RELEASES: [&str; 3] = ["2025.2", "2026.1", "2026.2"];
 /// What the program prints when all went well.
-const HELD: [&str; 5] = [
+const HELD: [&str; 8] = [
     "no_two_hold_one_lock",
     "an_acquisition_that_was_blocked_looks_again",
+    "a_lock_whose_table_is_gone_is_lost",
+    "names_differ_by_every_byte",
+    "connections_to_a_member_that_refuses_are_replaced",
     "a_lock_outlasts_its_lease_while_its_holder_lives",
     "a_lock_is_free_a_lease_after_its_holder_died",
     "a_holder_that_was_suspended_knows_that_it_lost_its_lock",
