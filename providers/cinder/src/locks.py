@@ -214,8 +214,8 @@ class Lock(locking.Lock):
                     LOG.warning("lock %s can't be released, and lasts until its row expires: %s", self._called, explained(error))
                     break
                 pause_after(error)
-        # A row with this token was never another's. One that is gone was, unless an earlier attempt deleted it. Raises nothing: Cinder ignores
-        # it of most locks, and a volume that is created would lack what Cinder writes last.
+        # A row with this token was never another's. One that is gone was, unless an earlier attempt deleted it. That is no exception: Cinder
+        # ignores those of most releases, and a volume that was created would lack what Cinder writes last.
         if not deleted and not self._gone and (begun >= until or not repeated):
             self._gone = True
             LOG.error("lock %s was lost before it was released: another may have had it, check what it is of", self._called)
