@@ -169,6 +169,21 @@ def a_lock_whose_table_is_gone_is_lost(_):
     assert said == "False True\nFalse True\n", said
 
 
+def a_renewal_shortens_no_lease_and_ends_what_a_wrong_clock_wrote(found):
+    lease = c5c3_locks.LEASE
+    for ahead, least, most in ((lease + 60, lease + 30, lease + 60), (86400, lease, 2 * lease)):
+        lock = found.get_lock(named("ahead"))
+        assert lock.acquire(blocking=False)
+        later = f"UPDATE c5c3_locks SET expires = UTC_TIMESTAMP(6) + INTERVAL {ahead} SECOND WHERE name = %s"
+        c5c3_locks.execute(found._engine, later, lock.name)
+        lock.renew(found._engine, lock._token)
+        with found._engine.connect() as connection:
+            left = "SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(6), expires) FROM c5c3_locks WHERE name = %s"
+            left = connection.exec_driver_sql(left, (lock.name,)).scalar()
+        assert lock.release()
+        assert least <= left <= most, left
+
+
 def names_differ_by_every_byte(found):
     spelled = [named("name"), named("Name"), named("name "), named("na\\'\"me"), named("n" * 300), named("n" * 301)]
     held = [found.get_lock(name) for name in spelled]
@@ -200,6 +215,7 @@ def everything():
         no_two_hold_one_lock,
         an_acquisition_that_was_blocked_looks_again,
         a_lock_whose_table_is_gone_is_lost,
+        a_renewal_shortens_no_lease_and_ends_what_a_wrong_clock_wrote,
         names_differ_by_every_byte,
         connections_to_a_member_that_refuses_are_replaced,
         a_lock_outlasts_its_lease_while_its_holder_lives,

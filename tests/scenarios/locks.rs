@@ -25,10 +25,11 @@ const POD: Kind = kind("v1", "Pod");
 
 const RELEASES: [&str; 3] = ["2025.2", "2026.1", "2026.2"];
 /// What the program prints when all went well.
-const HELD: [&str; 8] = [
+const HELD: [&str; 9] = [
     "no_two_hold_one_lock",
     "an_acquisition_that_was_blocked_looks_again",
     "a_lock_whose_table_is_gone_is_lost",
+    "a_renewal_shortens_no_lease_and_ends_what_a_wrong_clock_wrote",
     "names_differ_by_every_byte",
     "connections_to_a_member_that_refuses_are_replaced",
     "a_lock_outlasts_its_lease_while_its_holder_lives",

@@ -39,8 +39,9 @@ PAUSE = 2
 
 OWNER = socket.gethostname().encode()[:255]
 FRESH = f"UTC_TIMESTAMP(6) + INTERVAL {LEASE} SECOND"
-# An earlier statement whose answer wasn't waited for may be executed after a later one: it must not shorten the lease.
-LONGER = f"GREATEST(expires, {FRESH})"
+# An earlier statement whose answer wasn't waited for may be executed after a later one: it must not shorten the lease. What is later still is
+# of a clock that was wrong.
+LONGER = f"LEAST(GREATEST(expires, {FRESH}), {FRESH} + INTERVAL {LEASE} SECOND)"
 CREATE = """
 CREATE TABLE IF NOT EXISTS c5c3_locks (
     name VARBINARY(255) NOT NULL PRIMARY KEY,
