@@ -75,25 +75,18 @@ fn default_replicas() -> u32 {
 }
 
 /// What becomes of rows that Glance has marked as deleted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [IMAGES_LAST]))]
 pub struct DeletedRows {
     /// When they are purged.
     #[serde(flatten)]
     pub rows: parts::DeletedRows,
-    /// Days from deletion until the row of an image is purged. From then on, any user may create an image with its ID.
+    /// Days from deletion until the row of an image is purged. From then on, any user may create an image with its ID. Without it, rows of
+    /// images stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 3650))]
-    pub purge_images_after_days: u16,
-}
-
-impl Default for DeletedRows {
-    fn default() -> Self {
-        Self {
-            rows: parts::DeletedRows::default(),
-            purge_images_after_days: 180,
-        }
-    }
+    pub purge_images_after_days: Option<u16>,
 }
 
 /// Images that a replica keeps on its node, for as long as its pod is there.

@@ -162,11 +162,9 @@ fn workload(
         database: facts.database.place(),
         program: control.clone().command(command("cinder-manage", words)),
     };
-    // A transaction deletes all rows that are older than the age.
     let tables = Tables {
         names: ".*",
         after_days: facts.spec.deleted_rows.purge_after_days,
-        command: command("cinder-manage", &["db", "purge", "{age}"]).join(" "),
     };
     let file = format!("{}/{CONFIG}", CINDER.folder);
     purge.apply(control.clone(), &file, &[tables], desired);

@@ -26,9 +26,6 @@ const CONFIG: &str = "glance-api.conf";
 /// another's, and read it (<https://wiki.openstack.org/wiki/OSSN/OSSN-0065>).
 const ADD_LOCATION: &str = "add_image_location";
 
-/// How many rows of a table a transaction purges.
-const PURGED_AT_ONCE: u32 = 10_000;
-
 /// Composes Glances.
 pub struct Glance;
 
@@ -116,18 +113,11 @@ fn workload(
         }
     };
     let rows = &spec.deleted_rows;
-    let tables = |names, after_days, verb: &str| Tables {
-        names,
-        after_days,
-        command: format!(
-            "glance-manage --config-file {file} db {verb} --age_in_days {{age}} --max_rows {PURGED_AT_ONCE}"
-        ),
-    };
-    let tables = [
-        tables("(?!images$).*", rows.rows.purge_after_days, "purge"),
-        tables("images", rows.purge_images_after_days, "purge_images_table"),
-    ];
-    purge.apply(program.clone(), &file, &tables, desired);
+    let tables = |names, after_days| Tables { names, after_days };
+    let mut purged = vec![tables("(?!images$).*", rows.rows.purge_after_days)];
+    let images = rows.purge_images_after_days;
+    purged.extend(images.map(|days| tables("images", days)));
+    purge.apply(program.clone(), &file, &purged, desired);
     let api = program
         .clone()
         .mount("scratch", config::SCRATCH, Source::Images)

@@ -7,7 +7,7 @@ use crate::jobs::{Jobs, Schedule};
 use crate::pod::Program;
 use crate::schedule::Cron;
 
-/// What runs a command for the rows of one day after the other.
+/// What deletes rows. Its parameters are arguments.
 const SCRIPT: &str = include_str!("purge.py");
 /// The suffix of the CronJob's name.
 const PURGE: &str = "purge";
@@ -19,14 +19,12 @@ pub struct Purge<'a> {
     cron: Cron,
 }
 
-/// What purges the rows of some tables.
-pub struct Tables<'a> {
-    /// Regular expression of the tables' names.
-    pub names: &'a str,
+/// Tables whose rows are purged.
+pub struct Tables {
+    /// Regular expression of their names.
+    pub names: &'static str,
     /// Days from deletion until a row is purged.
     pub after_days: u16,
-    /// The command, with `{age}` for an age in days. A shell reads it.
-    pub command: String,
 }
 
 impl<'a> Purge<'a> {
@@ -39,28 +37,21 @@ impl<'a> Purge<'a> {
         Ok(Self { jobs, rows, cron })
     }
 
-    /// Purges some tables after the others, on the schedule. The program has the service's configuration in a file.
+    /// Purges some tables on the schedule. The program has the service's configuration in a file.
     pub fn apply(
         &self,
         program: Program,
         file: &str,
-        tables: &[Tables<'_>],
+        tables: &[Tables],
         desired: &mut DesiredState,
     ) {
         if !self.rows.enabled {
             return;
         }
-        let lines = tables.iter().map(|tables| {
-            let Tables {
-                names,
-                after_days,
-                command,
-            } = tables;
-            format!("python3 -c \"$0\" {file} {after_days} '{names}' {command}\n")
-        });
-        let lines: String = lines.collect();
-        // The shell has the script under the name by which it was called.
-        let command = ["sh", "-c", &format!("set -e\n{lines}"), SCRIPT].map(str::to_owned);
+        let command = ["python3", "-c", SCRIPT, file].map(str::to_owned);
+        let tables = tables.iter();
+        let tables = tables.map(|tables| format!("{}:{}", tables.after_days, tables.names));
+        let command = command.into_iter().chain(tables);
         let schedule = Schedule {
             name: PURGE,
             when: self.rows.schedule.as_str().to_owned(),
