@@ -99,6 +99,21 @@ impl OpenStack {
         Ok((!output.status.success()).then_some(said))
     }
 
+    /// Runs a program of Python among the services, and returns what it prints as JSON.
+    ///
+    /// # Errors
+    /// When it fails, or prints something else.
+    pub fn run<T: DeserializeOwned>(&self, program: &str, arguments: &[&str]) -> Result<T> {
+        let output = Command::new(self.programs.join("python3"))
+            .args(["-c", program])
+            .args(arguments)
+            .output()
+            .context("cannot run python3")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "of {}: {said}", self.release);
+        serde_json::from_slice(&output.stdout).context("the program prints something else")
+    }
+
     fn ask<T: DeserializeOwned>(&self, command: &str, input: &str) -> Result<T> {
         let mut program = Command::new(self.programs.join("python3"))
             .args(["-c", OPTIONS, command])

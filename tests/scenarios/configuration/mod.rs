@@ -1,6 +1,7 @@
-//! Configuration files and policies, validated by the services that read them, of every release.
+//! Configuration files and policies, validated by the services that read them, of every release. Rows that are purged from their databases.
 //! And what our own operators accept of what users add, compared with them.
 
+mod purged;
 mod rendered;
 mod resources;
 mod validated;
@@ -37,6 +38,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Cloud, 90 s, operators_validate_values_as_the_oldest_services_do, [RELEASES]),
     scenario!(Cloud, 90 s, operators_validate_values_as_the_newest_services_do, [RELEASES]),
     scenario!(Cloud, 120 s, operators_validate_policies_as_oslo_does, [RELEASES]),
+    scenario!(Cloud, 60 s, purged::purge_leaves_rows_of_glance_that_are_in_use, [RELEASES]),
 ];
 
 /// What every example, every size and every choice of a resource renders is what the services of a release read.
