@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{Pod, Secret};
+use provider_composer::Resource;
 use provider_openstack_fixtures::Cluster;
 use provider_openstack_fixtures::documents::RBD;
 use serde_json::{Value, json};
@@ -184,6 +185,14 @@ fn a_cron_job_looks_at_all_pools() {
         1,
         "a pod waits for a Secret that isn't there"
     );
+}
+
+#[test]
+fn pools_are_looked_at_as_before_while_secrets_cannot_be_read() {
+    let mut cluster = seen(SEVERAL);
+    cluster.set_readable(Secret::KIND, false);
+    cluster.compose(&GLANCE, "glance").unwrap();
+    assert_eq!(looked_at(&cluster).len(), 2);
 }
 
 #[test]

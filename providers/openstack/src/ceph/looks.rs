@@ -76,7 +76,10 @@ pub fn look(
         .iter()
         .filter_map(|(_, pool)| pool.as_ref().ok())
         .collect();
-    if !known.is_empty() {
+    let is_unread = |pool: &Awaited<Pool>| matches!(pool, Err(Progress::Unknown { .. }));
+    if pools.iter().any(|(_, pool)| is_unread(pool)) {
+        jobs.keep_schedule(POOLS, desired);
+    } else if !known.is_empty() {
         on_schedule(&known, jobs, desired);
     }
     let last = Look::last(jobs, observed, desired);
