@@ -122,12 +122,18 @@ pub fn issuance(
         return awaited;
     }
     let certificate = Key::of::<Manifest<cert_manager::Certificate>>(namespace, secret);
-    match unissued(&certificate, observed) {
-        Some(why) => Progress::waiting(
+    let waits = |why: &str| {
+        Progress::waiting(
             Reason::WaitingFor("Certificate"),
             format!("waits for cert-manager to renew {purpose} in Secret {secret}: {why}"),
-        ),
-        None => Progress::Ready,
+        )
+    };
+    let ready = observed.condition(&certificate, "Ready");
+    match (ready, unissued(&certificate, observed)) {
+        (Lookup::Unknown(message), _) => Progress::Unknown { message },
+        (_, Some(why)) => waits(&why),
+        (Lookup::Found(Some(ready)), None) if ready.status == "True" => Progress::Ready,
+        (Lookup::Found(_) | Lookup::Missing, None) => waits("it hasn't looked at the Certificate"),
     }
 }
 

@@ -164,6 +164,13 @@ fn certificate_of_nodes_is_reported_with_the_refusal_of_its_issuer() {
         "waits for cert-manager to renew the nodes' certificate in Secret hypervisor-tls: {denied}"
     );
     assert_eq!(says(&cluster), ["False", "WaitingForCertificate", &renewal]);
+    // It reports of what the Certificate said before.
+    cluster.set_status(
+        &certificate,
+        json!({ "conditions": [{ "type": "Ready", "status": "True", "observedGeneration": 0 }] }),
+    );
+    settle(&mut cluster, "prod");
+    assert_eq!(says(&cluster)[1], "WaitingForCertificate");
     cluster.set_status(
         &certificate,
         json!({ "conditions": [{ "type": "Ready", "status": "True" }] }),
