@@ -76,6 +76,7 @@ impl Component<'_> {
             selector: selector(&labels),
             endpoints: vec![Endpoint {
                 port: METRICS.to_owned(),
+                ..Endpoint::default()
             }],
         };
         desired.apply(namespace, &self.object, &self.manifest(spec));

@@ -7,7 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::Certificate;
-use provider_openstack::manifest::prometheus::{Endpoint, ServiceMonitor};
+use provider_openstack::manifest::prometheus::{
+    Authority, Endpoint, SecretKey, ServiceMonitor, TlsConfig,
+};
 use provider_openstack::manifest::rabbitmq::ClusterTls;
 use provider_openstack::{default_profile, selector, unescalated};
 
@@ -26,8 +28,9 @@ const CERTIFICATE: &str = "openstack-rabbitmq-tls";
 /// (<https://www.rabbitmq.com/kubernetes/operator/using-topology-operator#non-operator>).
 const OPERATOR_URI: &str = "rabbitmq.com/operator-connection-uri";
 
-/// The port of the Service that its operator opens, with the metrics.
-const METRICS: &str = "prometheus";
+/// The ports of the Service with the metrics. Its operator opens the second one instead of the first where connections are encrypted
+/// (rabbitmq/cluster-operator, internal/resource/service.go).
+const METRICS: [&str; 2] = ["prometheus", "prometheus-tls"];
 
 /// The label of its Service and its pods.
 const NAME: &str = "app.kubernetes.io/name";
@@ -96,7 +99,7 @@ impl Recipe<'_> {
         let metadata = ObjectMeta {
             // The topology operator verifies certificates against those of its own image, and takes none from here.
             annotations: encrypted.then(|| {
-                let uri = format!("http://{RABBITMQ}.{}.svc:15672", self.namespace());
+                let uri = format!("http://{}:15672", self.rabbitmq_host());
                 BTreeMap::from([(OPERATOR_URI.to_owned(), uri)])
             }),
             ..ObjectMeta::default()
@@ -116,11 +119,13 @@ impl Recipe<'_> {
             return;
         }
         let key = Key::of::<Manifest<ServiceMonitor>>(self.namespace(), RABBITMQ);
+        let endpoint = self.rabbitmq_metrics();
         let monitored = match observed.object(&key) {
             Lookup::Unknown(why) => {
                 desired.keep(key);
                 let message = format!(
-                    "Prometheus isn't told where RabbitMQ's metrics are: {why}; they are at Service {RABBITMQ}, port {METRICS}"
+                    "Prometheus isn't told where RabbitMQ's metrics are: {why}; they are at Service {RABBITMQ}, port {}",
+                    endpoint.port
                 );
                 Progress::waiting(Reason::NotMonitored, message)
             }
@@ -128,9 +133,7 @@ impl Recipe<'_> {
                 let monitor = ServiceMonitor {
                     job_label: NAME.to_owned(),
                     selector: selector(&labels()),
-                    endpoints: vec![Endpoint {
-                        port: METRICS.to_owned(),
-                    }],
+                    endpoints: vec![endpoint],
                 };
                 desired.apply(self.namespace(), RABBITMQ, &manifest(monitor));
                 Progress::Ready
@@ -139,12 +142,40 @@ impl Recipe<'_> {
         desired.conditions.note("Monitored", &monitored);
     }
 
+    /// Where the metrics are.
+    fn rabbitmq_metrics(&self) -> Endpoint {
+        let [plain, encrypted] = METRICS.map(str::to_owned);
+        if !self.spec().global.tls.enabled {
+            return Endpoint {
+                port: plain,
+                ..Endpoint::default()
+            };
+        }
+        let secret = SecretKey {
+            name: CERTIFICATE.to_owned(),
+            key: "ca.crt".to_owned(),
+        };
+        Endpoint {
+            port: encrypted,
+            scheme: Some("https".to_owned()),
+            tls_config: Some(TlsConfig {
+                ca: Authority { secret },
+                server_name: self.rabbitmq_host(),
+            }),
+        }
+    }
+
+    /// A name that the certificate has.
+    fn rabbitmq_host(&self) -> String {
+        format!("{RABBITMQ}.{}.svc", self.namespace())
+    }
+
     /// Composes RabbitMQ's certificate, unless its Secret comes from elsewhere.
     fn rabbitmq_certificate(&self, desired: &mut DesiredState) {
         let Some(issuer_ref) = self.internal_issuer() else {
             return;
         };
-        let host = format!("{RABBITMQ}.{}.svc", self.namespace());
+        let host = self.rabbitmq_host();
         let certificate = Certificate {
             secret_name: CERTIFICATE.to_owned(),
             dns_names: vec![format!("{host}.cluster.local"), host],

@@ -12,7 +12,15 @@ fn rabbitmq_is_scraped_while_monitoring_is_enabled() {
     let mut stage = Stage::running(json!({ "global": { "monitoring": { "enabled": true } } }));
     let key = Key::of::<Manifest<ServiceMonitor>>(NAMESPACE, "openstack-rabbitmq");
     let spec = &stage.cluster.get(&key).unwrap()["spec"];
-    assert_eq!(spec["endpoints"], json!([{ "port": "prometheus" }]));
+    // Its operator's Service has no other port of metrics where connections are encrypted.
+    let verified = json!({
+        "ca": { "secret": { "name": "openstack-rabbitmq-tls", "key": "ca.crt" } },
+        "serverName": format!("openstack-rabbitmq.{NAMESPACE}.svc"),
+    });
+    assert_eq!(
+        spec["endpoints"],
+        json!([{ "port": "prometheus-tls", "scheme": "https", "tlsConfig": verified }])
+    );
     assert_eq!(
         spec["selector"]["matchLabels"],
         json!({ "app.kubernetes.io/name": "openstack-rabbitmq" })
@@ -24,7 +32,7 @@ fn rabbitmq_is_scraped_while_monitoring_is_enabled() {
     stage.settle();
     let (status, reason, message) = stage.condition("Monitored");
     assert_eq!((&*status, &*reason), ("False", "NotMonitored"));
-    let expected = "they are at Service openstack-rabbitmq, port prometheus";
+    let expected = "they are at Service openstack-rabbitmq, port prometheus-tls";
     assert!(message.ends_with(expected), "{message}");
     assert_eq!(stage.condition("Ready").0, "True");
     assert!(stage.cluster.get(&key).is_some());
@@ -33,4 +41,14 @@ fn rabbitmq_is_scraped_while_monitoring_is_enabled() {
     stage.want(|spec| spec["global"]["monitoring"] = json!({ "enabled": false }));
     stage.settle();
     assert!(stage.cluster.get(&key).is_none());
+}
+
+#[test]
+fn rabbitmq_is_scraped_without_tls_where_connections_are_not_encrypted() {
+    let stage = Stage::running(json!({
+        "global": { "monitoring": { "enabled": true }, "tls": { "enabled": false } },
+    }));
+    let key = Key::of::<Manifest<ServiceMonitor>>(NAMESPACE, "openstack-rabbitmq");
+    let endpoints = &stage.cluster.get(&key).unwrap()["spec"]["endpoints"];
+    assert_eq!(*endpoints, json!([{ "port": "prometheus" }]));
 }

@@ -19,10 +19,43 @@ pub struct ServiceMonitor {
 }
 
 /// An endpoint to scrape, with the path `/metrics`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Endpoint {
     /// Name of the Service's port.
     pub port: String,
+    /// `https`; otherwise `http`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<String>,
+    /// How its certificate is verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls_config: Option<TlsConfig>,
+}
+
+/// How an endpoint's certificate is verified.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TlsConfig {
+    /// What signs it.
+    pub ca: Authority,
+    /// The name that it has.
+    pub server_name: String,
+}
+
+/// The certificate of an authority.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Authority {
+    /// Where it is, in the same namespace.
+    pub secret: SecretKey,
+}
+
+/// A value of a Secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretKey {
+    /// Name of the Secret.
+    pub name: String,
+    /// Key of the value.
+    pub key: String,
 }
 
 impl Kind for ServiceMonitor {
