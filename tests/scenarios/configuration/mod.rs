@@ -38,7 +38,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Cloud, 90 s, operators_validate_values_as_the_oldest_services_do, [RELEASES]),
     scenario!(Cloud, 90 s, operators_validate_values_as_the_newest_services_do, [RELEASES]),
     scenario!(Cloud, 120 s, operators_validate_policies_as_oslo_does, [RELEASES]),
-    scenario!(Cloud, 60 s, purged::purge_leaves_rows_of_glance_that_are_in_use, [RELEASES]),
+    scenario!(Cloud, 120 s, purged::purge_leaves_rows_of_glance_that_are_in_use, [RELEASES]),
 ];
 
 /// What every example, every size and every choice of a resource renders is what the services of a release read.
