@@ -171,8 +171,8 @@ pub fn publish(
     }
 }
 
-/// Looks at the pools of backends and backups, and returns how each backend's is reached.
-pub fn look(
+/// Checks the pools of backends and backups, and returns how each backend's is reached.
+pub fn check_pools(
     backends: &[Backend<'_>],
     backup: Option<&Awaited<Place>>,
     before: &[Condition],
@@ -185,7 +185,7 @@ pub fn look(
     if let Some(Ok(Place::Rbd(pool))) = backup {
         pools.push(("backup".to_owned(), Ok(pool.clone())));
     }
-    let mut reached = provider_openstack::look(&pools, before, jobs, observed, desired);
+    let mut reached = provider_openstack::check_pools(&pools, before, jobs, observed, desired);
     reached.truncate(backends.len());
     reached
 }

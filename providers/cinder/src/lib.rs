@@ -86,7 +86,7 @@ impl Composer for Cinder {
         backends::publish(&service, &backends, observed, desired);
         let before = &subject.status.service.conditions;
         let (backup, jobs) = (backup.as_ref(), &context.jobs);
-        let pools = backends::look(&backends, backup, before, jobs, observed, desired);
+        let pools = backends::check_pools(&backends, backup, before, jobs, observed, desired);
         if spec.backends.is_empty() {
             let nowhere = Progress::waiting(
                 Reason::NoBackends,

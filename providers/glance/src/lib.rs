@@ -15,7 +15,7 @@ use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource
 use provider_openstack::{
     Awaited, Database, Files, GLANCE, KeystoneAccess, Migration, Migrations, Owned, Phase, Pods,
     Policy, Program, Purge, Scale, Service, ServiceContext, Source, Tables, Workers, Workload, all,
-    look, progress, uses,
+    check_pools, progress, uses,
 };
 
 use store::Store;
@@ -77,7 +77,7 @@ impl Composer for Glance {
         let status = context.run(progress(&database), workload, observed, desired)?;
         purge.report(observed, desired);
         let before = &subject.status.conditions;
-        look(&pools, before, &context.jobs, observed, desired);
+        check_pools(&pools, before, &context.jobs, observed, desired);
         Ok(status)
     }
 }

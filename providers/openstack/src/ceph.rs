@@ -1,6 +1,6 @@
 //! Pools in Ceph: who uses them, and whether they can be reached, as a pod sees it that runs what the service runs.
 
-mod looks;
+mod checks;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::pod::{Program, Source};
 use crate::secret::Values;
 use crate::service::Service;
 
-pub use looks::look;
+pub use checks::check_pools;
 
 /// How a part of a keyring begins, up to the user's name.
 const PART: &str = "[client.";
@@ -28,7 +28,7 @@ const CONNECTION: [&str; 6] = [
     "ms_mon_client_mode",
     "ms_service_mode",
 ];
-/// The task that looks.
+/// The task that checks.
 const CEPH: &str = "ceph";
 
 /// Reads from the pool as the service's user does. Only an OSD knows whether the user may: monitors open the pool for every user.
@@ -175,7 +175,7 @@ impl Pool {
         })
     }
 
-    /// What a look is for: the pool, its user, and how it is reached.
+    /// What a check is for: the pool, its user, and how it is reached.
     fn purpose(&self) -> String {
         let key = digest([self.conf.as_str(), self.keyring.as_str()]);
         format!("{} {} {key}", self.pool, self.user)
@@ -186,8 +186,8 @@ impl Pool {
         digest([self.purpose().as_str()])
     }
 
-    /// Looks whether its user can open it.
-    fn look(&self) -> Task {
+    /// Checks whether its user can open it.
+    fn check(&self) -> Task {
         let program = Program::default()
             .mount("ceph", "/etc/ceph", Source::Secret(self.secret.clone()))
             .command(["timeout", "60", "python3", "-c", SCRIPT].map(str::to_owned))
@@ -206,7 +206,7 @@ impl Pool {
     }
 }
 
-/// Looks whether the users of some pools can open them, once for each pool, user and key, and again while one can't.
+/// Checks whether the users of some pools can open them, once for each pool, user and key, and again while one can't.
 fn reached<'p>(
     pools: impl IntoIterator<Item = &'p Awaited<Pool>>,
     jobs: &Jobs<'_>,
@@ -214,7 +214,7 @@ fn reached<'p>(
 ) -> Vec<Progress> {
     let pools = pools.into_iter();
     let each = pools.map(|pool| match pool {
-        Ok(pool) => jobs.once(&pool.look(), desired),
+        Ok(pool) => jobs.once(&pool.check(), desired),
         Err(awaited) => {
             jobs.keep(&[CEPH], desired);
             awaited.clone()

@@ -57,7 +57,7 @@ pub use agents::AgentSecret;
 pub use awaited::{All, Awaited, all, holds, progress, said, sum};
 pub use bucket::Bucket;
 pub use cache::{CacheServer, cache, configure as configure_cache};
-pub use ceph::{Pool, look};
+pub use ceph::{Pool, check_pools};
 pub use component::{Component, Scale};
 pub use config::{Config, Section};
 pub use context::{ServiceContext, Workload};

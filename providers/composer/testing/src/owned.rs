@@ -79,12 +79,16 @@ pub fn patched(live: &Value, change: &Value) -> Value {
     Value::Object(patched)
 }
 
-/// Whether fields have other values in an object, and another manager owns one of them.
+/// Whether fields have other values in an object, and another manager owns one of them. Of lists with an entry for each manager, each owns
+/// its own.
 pub fn conflicts(live: &Value, others: &[&Value], wanted: &Value) -> bool {
     let (Value::Object(live), Value::Object(wanted)) = (live, wanted) else {
         return live != wanted && !others.is_empty();
     };
-    let mut wanted = wanted.iter().filter(|(_, wanted)| !wanted.is_null());
+    let is_shared = |field: &str| LISTS.iter().any(|(list, _)| *list == field);
+    let mut wanted = wanted
+        .iter()
+        .filter(|(field, wanted)| !wanted.is_null() && !is_shared(field));
     wanted.any(|(field, wanted)| {
         let others: Vec<&Value> = others.iter().filter_map(|it| it.get(field)).collect();
         live.get(field)

@@ -1,4 +1,4 @@
-//! Stores in Ceph: their Secrets, and the Jobs that look at their pools.
+//! Stores in Ceph: their Secrets, and the Jobs that check their pools.
 
 use std::collections::BTreeSet;
 
@@ -110,8 +110,8 @@ fn seen(store: &str) -> Cluster {
     cluster
 }
 
-/// The pools that the CronJob looks at.
-fn looked_at(cluster: &Cluster) -> Vec<Value> {
+/// The pools that the CronJob checks.
+fn checked(cluster: &Cluster) -> Vec<Value> {
     let job = cluster.get::<CronJob>("glance-pools").unwrap();
     let pod = &job["spec"]["jobTemplate"]["spec"]["template"]["spec"];
     let pools = pod["containers"][0]["env"][0]["value"].as_str().unwrap();
@@ -120,7 +120,7 @@ fn looked_at(cluster: &Cluster) -> Vec<Value> {
 
 /// Has a look end, which found the same of each pool.
 fn look(cluster: &mut Cluster, finished: &str, found: Value) {
-    let pools = looked_at(cluster).into_iter().map(|pool| {
+    let pools = checked(cluster).into_iter().map(|pool| {
         let mut found = found.clone();
         found["id"] = pool["id"].clone();
         found
@@ -156,7 +156,7 @@ fn at(cluster: &mut Cluster, time: &str, type_: &str) -> (String, String, String
 #[test]
 fn a_cron_job_looks_at_all_pools() {
     let mut cluster = seen(SEVERAL);
-    let pools = looked_at(&cluster);
+    let pools = checked(&cluster);
     let of = |field: &str| -> Vec<Value> { pools.iter().map(|pool| pool[field].clone()).collect() };
     assert_eq!(of("pool"), ["images", "flash"]);
     assert_eq!(of("user"), ["glance", "flash"]);
@@ -181,18 +181,18 @@ fn a_cron_job_looks_at_all_pools() {
     cluster.delete::<Secret>("flash-ceph-credentials");
     cluster.settle(&GLANCE, "glance");
     assert_eq!(
-        looked_at(&cluster).len(),
+        checked(&cluster).len(),
         1,
         "a pod waits for a Secret that isn't there"
     );
 }
 
 #[test]
-fn pools_are_looked_at_as_before_while_secrets_cannot_be_read() {
+fn pools_are_checked_as_before_while_a_secret_cannot_be_read() {
     let mut cluster = seen(SEVERAL);
-    cluster.set_readable(Secret::KIND, false);
+    cluster.set_unreadable::<Secret>("flash-ceph-credentials");
     cluster.compose(&GLANCE, "glance").unwrap();
-    assert_eq!(looked_at(&cluster).len(), 2);
+    assert_eq!(checked(&cluster).len(), 2);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn pool_that_is_lost_is_reported_with_the_time_and_the_error() {
         let (status, reason, message) = at(&mut cluster, now, "CephConnected");
         assert_eq!((&*status, &*reason), ("False", "CephUnreachable"));
         let expected =
-            says(": TimedOut: [errno 110] error connecting to the cluster; look at `ceph status`");
+            says(": TimedOut: [errno 110] error connecting to the cluster; see `ceph status`");
         assert!(message.starts_with(&expected), "{message}");
         assert_eq!(at(&mut cluster, now, "CapacityAvailable").0, "Unknown");
     }
@@ -223,7 +223,7 @@ fn pool_that_is_lost_is_reported_with_the_time_and_the_error() {
         let (status, _, message) = at(&mut cluster, now, "CephConnected");
         assert_eq!(status, "False", "{message}");
         assert!(
-            message.starts_with(&says("; it is looked at again")),
+            message.starts_with(&says("; it is checked again")),
             "{message}"
         );
     }
@@ -246,7 +246,7 @@ fn pools_are_unknown_when_no_look_has_ended_for_half_an_hour() {
     for type_ in ["CephConnected", "CapacityAvailable"] {
         let (status, _, message) = at(&mut cluster, "01:00:00", type_);
         assert_eq!(status, "Unknown");
-        let expected = "no Job of CronJob glance-pools has looked at the pools since 2026-02-01T00:30:00Z: `kubectl logs";
+        let expected = "no Job of CronJob glance-pools has checked the pools since 2026-02-01T00:30:00Z: `kubectl logs";
         assert!(message.starts_with(expected), "{message}");
     }
 }

@@ -44,9 +44,9 @@ fn capacity_that_no_node_has_is_a_number_of_json() {
     cluster.edit(&share_key("prod"), |share| {
         share["spec"]["maxHosts"] = json!(1);
     });
-    for node in ["node-a", "node-b"] {
+    for node in ["node-a", "node-b", "node-c"] {
         let mut status = cluster.get(&node_key(node)).unwrap()["status"].clone();
-        let most = i64::MAX.to_string();
+        let most = "9".repeat(18);
         status["capacity"] = json!({ "cpu": most, "memory": most });
         cluster.set_status(&node_key(node), status);
     }

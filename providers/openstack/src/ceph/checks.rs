@@ -1,4 +1,4 @@
-//! Periodic looks at pools: whether their users reach them, and how much room they have left.
+//! Periodic checks of pools: whether their users reach them, and how much capacity is left.
 
 use c5c3_api::Condition;
 use jiff::{SignedDuration, Timestamp};
@@ -13,13 +13,13 @@ use crate::jobs::{Jobs, Schedule, TASK};
 use crate::pod::{Program, Source};
 use crate::service::{NAME, Service};
 
-/// What looks. Its parameters are environment variables.
-const SCRIPT: &str = include_str!("looks.py");
+/// The program that checks pools. Its parameters are environment variables.
+const SCRIPT: &str = include_str!("checks.py");
 /// The suffix of the CronJob's name.
 const POOLS: &str = "pools";
-/// How long a look may take, in seconds, with those that are tried again.
+/// How long a check may take, in seconds, with those that are tried again.
 const DEADLINE: i64 = 300;
-/// How long after the last look nothing is known.
+/// How long after the last check nothing is known.
 const OLD: SignedDuration = SignedDuration::from_mins(30);
 /// How full a pool may be, in percent: from here on Ceph calls an OSD nearly full, too.
 const FULL: u64 = 85;
@@ -29,10 +29,10 @@ const SECOND: usize = "2026-01-01T00:00:00Z".len();
 
 /// The condition of whether pools are reached.
 const CONNECTED: &str = "CephConnected";
-/// The condition of whether pools have room.
+/// The condition of whether pools have capacity.
 const CAPACITY: &str = "CapacityAvailable";
 
-/// A pool that is looked at.
+/// A pool that is checked.
 #[derive(Serialize)]
 struct Wanted<'p> {
     id: String,
@@ -40,7 +40,7 @@ struct Wanted<'p> {
     user: &'p str,
 }
 
-/// What a look found of a pool.
+/// What a check found of a pool.
 #[derive(Deserialize)]
 struct Found {
     id: String,
@@ -53,15 +53,15 @@ struct Found {
     quota: Option<u64>,
 }
 
-/// A look that has ended.
-struct Look {
+/// A check that has ended.
+struct Check {
     finished: Timestamp,
     pools: Vec<Found>,
 }
 
-/// Looks at pools, each with the name that messages have for it, and reports both conditions. A Job looks at once at a new pool, user or
-/// key, and Ready waits for it; a CronJob looks again every ten minutes. Returns whether each pool is reached, as far as it is known.
-pub fn look(
+/// Checks pools, each with the name that messages have for it, and reports both conditions. A Job checks a new pool, user or key at once,
+/// and Ready waits for it; a CronJob checks all again every ten minutes. Returns whether each pool is reached, as far as it is known.
+pub fn check_pools(
     pools: &[(String, Awaited<Pool>)],
     before: &[Condition],
     jobs: &Jobs<'_>,
@@ -82,7 +82,7 @@ pub fn look(
     } else if !known.is_empty() {
         on_schedule(&known, jobs, desired);
     }
-    let last = Look::last(jobs, observed, desired);
+    let last = Check::last(jobs, observed, desired);
     let before = before.iter().find(|one| one.type_ == CONNECTED);
     let each = pools.iter().zip(&first);
     let each = each.map(|((_, pool), first)| match (pool, first) {
@@ -92,7 +92,7 @@ pub fn look(
             (first.clone(), Progress::Unknown { message })
         }
     });
-    let (again, room): (Vec<Progress>, Vec<Progress>) = each.unzip();
+    let (again, capacity): (Vec<Progress>, Vec<Progress>) = each.unzip();
     let named = |each: &[Progress]| {
         let names = pools.iter().map(|(name, _)| name.clone());
         let each: Vec<(String, Progress)> = names.zip(each.iter().cloned()).collect();
@@ -102,7 +102,7 @@ pub fn look(
         true => desired.conditions.note_result(CONNECTED, &named(&again)),
         false => desired.conditions.set(CONNECTED, &named(&first)),
     }
-    desired.conditions.note_result(CAPACITY, &named(&room));
+    desired.conditions.note_result(CAPACITY, &named(&capacity));
     let is_known = |progress: &Progress| !matches!(progress, Progress::Unknown { .. });
     let each = again.into_iter().zip(first);
     each.map(|(again, first)| if is_known(&again) { again } else { first })
@@ -122,7 +122,7 @@ fn summed(each: &[(String, Progress)]) -> Progress {
     }
 }
 
-/// When a service looks, so that not all of a cluster do at once.
+/// When a service checks its pools, so that not all of a cluster do at once.
 fn when(service: &Service<'_>) -> String {
     let bytes = service.namespace.bytes().chain(service.name.bytes());
     let minute = bytes.map(u32::from).sum::<u32>() % 10;
@@ -158,14 +158,14 @@ fn on_schedule(pools: &[&Pool], jobs: &Jobs<'_>, desired: &mut DesiredState) {
     jobs.on_schedule(&schedule, desired);
 }
 
-/// Whether a pool is reached, and whether it has room, by the last look. `before` is the condition that says whether all are reached.
+/// Whether a pool is reached, and whether it has capacity, by the last check. `before` is the condition that says whether all are reached.
 fn seen(
     pool: &Pool,
-    last: &Result<Option<Look>, String>,
+    last: &Result<Option<Check>, String>,
     before: Option<&Condition>,
 ) -> (Progress, Progress) {
     let waits = || {
-        let message = format!("waits for a look at pool {}", pool.pool);
+        let message = format!("waits for a check of pool {}", pool.pool);
         Progress::waiting(Reason::WaitingFor("Job"), message)
     };
     let unknown = |message: &String| Progress::Unknown {
@@ -178,15 +178,15 @@ fn seen(
     let found = match last {
         Ok(last) => last
             .as_ref()
-            .and_then(|look| Some((look, look.pools.iter().find(|found| found.id == id)?))),
+            .and_then(|check| Some((check, check.pools.iter().find(|found| found.id == id)?))),
         Err(message) => return (unknown(message), unknown(message)),
     };
-    // The Job of a new pool, user or key has just looked. What the last look found holds although its pod is deleted.
-    let Some((look, found)) = found else {
+    // The Job of a new pool, user or key has just checked it. What the last check found holds although its pod is deleted.
+    let Some((check, found)) = found else {
         let reached = match (last, since, before) {
             (Ok(None), Some(since), _) => Progress::failing(
                 Reason::CephUnreachable,
-                format!("{unreached}{since}; it is looked at again within ten minutes"),
+                format!("{unreached}{since}; it is checked again within ten minutes"),
             ),
             (Ok(None), None, Some(before)) if before.status == "Unknown" => waits(),
             _ => Progress::Ready,
@@ -194,11 +194,11 @@ fn seen(
         return (reached, waits());
     };
     let Some(error) = &found.error else {
-        return (Progress::Ready, found.room(pool));
+        return (Progress::Ready, found.capacity(pool));
     };
-    let since = since.map_or_else(|| second(look.finished), str::to_owned);
+    let since = since.map_or_else(|| second(check.finished), str::to_owned);
     let message = format!(
-        "{unreached}{since}: {error}; look at `ceph status` and `ceph auth get client.{user}`, and whether pods reach the monitors and OSDs"
+        "{unreached}{since}: {error}; see `ceph status` and `ceph auth get client.{user}`, and whether pods reach the monitors and OSDs"
     );
     (
         Progress::failing(Reason::CephUnreachable, &message),
@@ -207,8 +207,8 @@ fn seen(
 }
 
 impl Found {
-    /// Whether the pool has room.
-    fn room(&self, pool: &Pool) -> Progress {
+    /// Whether the pool has capacity.
+    fn capacity(&self, pool: &Pool) -> Progress {
         let name = &pool.pool;
         let (Some(stored), Some(free)) = (self.stored, self.free) else {
             return Progress::Unknown {
@@ -218,9 +218,9 @@ impl Found {
                 ),
             };
         };
-        let room = stored.saturating_add(free);
-        let quota = self.quota.filter(|quota| *quota > 0 && *quota <= room);
-        let all = quota.unwrap_or(room);
+        let capacity = stored.saturating_add(free);
+        let quota = self.quota.filter(|quota| *quota > 0 && *quota <= capacity);
+        let all = quota.unwrap_or(capacity);
         let percent = match all {
             0 => 100,
             all => stored.saturating_mul(100) / all,
@@ -244,8 +244,8 @@ impl Found {
     }
 }
 
-impl Look {
-    /// The last look; none before the first, or where its pod is deleted, as with its node.
+impl Check {
+    /// The last check; none before the first, or where its pod is deleted, as with its node.
     ///
     /// # Errors
     /// It is too long ago.
@@ -272,31 +272,33 @@ impl Look {
         let own = pods
             .iter()
             .filter(|pod| pod.metadata.name.starts_with(&own));
-        let look = own.filter_map(Self::of).max_by_key(|look| look.finished);
+        let check = own.filter_map(Self::of).max_by_key(|check| check.finished);
         let succeeded = job
             .body
             .status
             .and_then(|status| status.last_successful_time);
         let created = job.metadata.creation_timestamp;
         let times = [
-            look.as_ref().map(|look| look.finished),
+            check.as_ref().map(|check| check.finished),
             succeeded.map(|time| time.0),
             created.and_then(|created| created.parse().ok()),
         ];
-        let last = times.into_iter().flatten().max().unwrap_or(Timestamp::MIN);
+        let Some(last) = times.into_iter().flatten().max() else {
+            return Ok(check);
+        };
         let old = last.checked_add(OLD).unwrap_or(Timestamp::MAX);
         if old <= observed.now() {
             return Err(format!(
-                "no Job of CronJob {name} has looked at the pools since {}: `kubectl logs -n {namespace} -l {NAME}={of},{TASK}={POOLS}` and \
+                "no Job of CronJob {name} has checked the pools since {}: `kubectl logs -n {namespace} -l {NAME}={of},{TASK}={POOLS}` and \
                  `kubectl describe jobs -n {namespace}` show why",
                 second(last)
             ));
         }
         desired.requeue_at(old);
-        Ok(look)
+        Ok(check)
     }
 
-    /// What a pod reports, if it has looked.
+    /// What a pod reports, if it has checked the pools.
     fn of(pod: &Live<Pod>) -> Option<Self> {
         let status = pod.body.status.as_ref()?;
         let mut containers = status.container_statuses.iter().flatten();

@@ -1,4 +1,4 @@
-"""Looks at pools in Ceph as their users see them, and writes what it finds to the termination message.
+"""Checks pools in Ceph as their users see them, and writes what it finds to the termination message.
 
 CEPH_POOLS has the pools: id, pool and user of each. Configuration and key of the first are in /etc/ceph/0.
 """
@@ -30,7 +30,7 @@ def room(cluster, pool):
     return {}
 
 
-def look(folder, id, pool, user):
+def check(folder, id, pool, user):
     """Reads from a pool. Only an OSD knows whether the user may: monitors open the pool for every user."""
     options = dict.fromkeys(["client_mount_timeout", "rados_mon_op_timeout", "rados_osd_op_timeout"], SECONDS)
     options["keyring"] = f"{folder}/keyring"
@@ -51,8 +51,8 @@ def look(folder, id, pool, user):
 def main():
     pools = json.loads(os.environ["CEPH_POOLS"])
     with concurrent.futures.ThreadPoolExecutor(len(pools)) as threads:
-        looks = [threads.submit(look, f"/etc/ceph/{number}", **pool) for number, pool in enumerate(pools)]
-    found = [one.result() for one in looks]
+        checks = [threads.submit(check, f"/etc/ceph/{number}", **pool) for number, pool in enumerate(pools)]
+    found = [one.result() for one in checks]
     for one in found:
         if "error" in one:
             print(one["id"], one["error"])
