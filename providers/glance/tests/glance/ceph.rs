@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{Pod, Secret};
-use provider_composer::Resource;
 use provider_openstack_fixtures::Cluster;
 use provider_openstack_fixtures::documents::RBD;
 use serde_json::{Value, json};
