@@ -1,5 +1,7 @@
 //! `cargo xtask test`: every check, and the scenarios of a suite.
 
+#[cfg(test)]
+mod ci;
 mod results;
 mod run;
 mod step;
