@@ -75,7 +75,6 @@ impl Composer for ControlPlaneComposer {
         alone(subject, observed)?;
         recipe.graph.check()?;
         recipe.network(desired);
-        recipe.authority(desired);
         recipe.public_certificates(desired);
         let mut survey = survey(&recipe, observed, recipe.graph.steps());
         catalogue(&recipe, &mut survey, observed, desired)?;
@@ -83,6 +82,7 @@ impl Composer for ControlPlaneComposer {
         recipe.wait_for_external_network(networks.external.as_ref(), &mut survey, observed);
         let rollout = Rollout::decide(&recipe, &survey, observed.now())?;
         let sizes = Sizes::read(&recipe, &survey, observed);
+        recipe.authority(&sizes, desired);
         for step in recipe.graph.steps() {
             if let Some(tags) = rollout.tags(step.node) {
                 compose(step, tags, &recipe, &mut survey, &sizes, observed, desired);
@@ -96,6 +96,7 @@ impl Composer for ControlPlaneComposer {
             recipe.backup(&sizes, observed, desired);
         }
         sizes.accepted(&mut desired.conditions);
+        recipe.report_ovn_issuer(&sizes, &mut desired.conditions);
         // While something can't be read, what was said before stays.
         let before = || subject.status.infrastructure.clone();
         let infrastructure = sizes.running().ok().or_else(before);

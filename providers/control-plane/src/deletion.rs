@@ -52,7 +52,7 @@ pub fn dissolve(
     }
     if !left.is_empty() {
         recipe.network(desired);
-        recipe.authority(desired);
+        recipe.keep_authority(desired);
     }
     let names: Vec<String> = left.iter().map(|node| node.step().title()).collect();
     let message = format!(

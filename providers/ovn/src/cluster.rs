@@ -73,6 +73,7 @@ impl Composer for OvnCluster {
         let network = Network::new(subject.name(), subject.namespace(), &subject.spec);
         let encryption = network.encryption(observed, desired);
         network.unsupported(desired);
+        network.report_issuer(desired);
         network.chassis(observed, desired);
         let encryption = match &encryption {
             Ok(encryption) => encryption.as_ref(),

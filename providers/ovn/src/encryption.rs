@@ -1,9 +1,9 @@
 //! Certificates of OVN's servers, of its clients and of its nodes.
 
-use c5c3_api::parts::IssuerRef;
+use c5c3_api::parts::{IssuerKind, IssuerRef};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, ObservedState};
+use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason};
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::{Certificate, PrivateKey};
 use provider_openstack::{Awaited, Values, issued};
@@ -15,6 +15,8 @@ use crate::ovsdb::ClientCertificate;
 pub(crate) const FOLDER: &str = "/etc/ovn/tls";
 /// The component that the objects are labelled with.
 const COMPONENT: &str = "tls";
+/// Whether the issuer signs for this OVNCluster alone. It is only set while it is False.
+const ISSUER_EXCLUSIVE: &str = "IssuerExclusive";
 
 /// What connections are encrypted with.
 pub(crate) struct Encryption {
@@ -92,6 +94,23 @@ impl Network<'_> {
             client: client?,
             node,
         }))
+    }
+
+    /// Reports an issuer that may sign for others. OVSDB takes every certificate of the issuer for a client that may change everything.
+    pub(crate) fn report_issuer(&self, desired: &mut DesiredState) {
+        let tls = &self.spec.tls;
+        let issuer = tls.issuer_ref.as_ref().filter(|_| tls.enabled);
+        let shared = issuer.filter(|issuer| issuer.kind == IssuerKind::ClusterIssuer);
+        if let Some(shared) = shared {
+            let message = format!(
+                "every certificate of ClusterIssuer {} opens the databases, also those that it signs for others: choose a time when no client \
+                 has to connect for some minutes, and name in tls.issuerRef an Issuer of this namespace that signs for this OVNCluster alone \
+                 (of a ControlPlane: {ISSUER_EXCLUSIVE} of the ControlPlane says which)",
+                shared.name
+            );
+            let progress = Progress::failed(Reason::IssuerShared, message);
+            desired.conditions.note(ISSUER_EXCLUSIVE, &progress);
+        }
     }
 
     /// Composes a certificate: of servers, which are clients too, or of clients alone, which have no names.

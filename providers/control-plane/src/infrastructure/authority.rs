@@ -2,11 +2,13 @@
 
 use c5c3_api::parts::{IssuerKind, IssuerRef};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::DesiredState;
+use provider_composer::{Conditions, DesiredState, Key, Lookup, Progress, Reason};
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::{Certificate, Issuer, PrivateKey};
 
+use super::Sizes;
 use crate::recipe::Recipe;
+use crate::survey::Sight;
 
 /// The authority: its Issuer, its Certificate, and the Secret with both certificate and key.
 const AUTHORITY: &str = "openstack-ca";
@@ -14,6 +16,8 @@ const AUTHORITY: &str = "openstack-ca";
 const ROOT: &str = "openstack-ca-root";
 /// Ten years.
 const VALID: &str = "87600h";
+/// Whether the issuer of OVN's certificates signs for this control plane alone. It is only set while it is False or can't be determined.
+const ISSUER_EXCLUSIVE: &str = "IssuerExclusive";
 
 impl Recipe<'_> {
     /// The issuer of certificates for names within the cluster: the one given, else the control plane's own authority. None
@@ -25,9 +29,59 @@ impl Recipe<'_> {
         issuer.filter(|_| tls.enabled)
     }
 
-    /// Composes the control plane's own authority, if it issues certificates.
-    pub(crate) fn authority(&self, desired: &mut DesiredState) {
-        if self.internal_issuer() != Some(issuer(AUTHORITY)) {
+    /// The issuer of OVN's certificates over that of the OVNCluster that exists. OVSDB takes every certificate of that issuer for a client
+    /// that may change everything, and a ClusterIssuer signs for others, too: a new OVNCluster has the control plane's own authority
+    /// instead. One that has a ClusterIssuer keeps one, because its clients can't connect with certificates of another authority. None
+    /// where the control plane has no OVNCluster, or creates no certificates for it.
+    ///
+    /// # Errors
+    /// The OVNCluster can't be read, and its issuer must stay as it is.
+    pub(super) fn ovn_issuer(&self, sight: Option<&Sight>) -> Result<Option<IssuerRef>, String> {
+        let Some(sight) = sight.filter(|sight| !sight.is_taken) else {
+            return Ok(None);
+        };
+        let Some(internal) = self.internal_issuer() else {
+            return Ok(None);
+        };
+        let has_shared = sight.text("/spec/tls/issuerRef/kind") == Some("ClusterIssuer");
+        match &sight.object {
+            _ if !is_shared(&internal) => Ok(Some(internal)),
+            Lookup::Unknown(why) => Err(why.clone()),
+            Lookup::Found(_) if has_shared => Ok(Some(internal)),
+            Lookup::Found(_) | Lookup::Missing => Ok(Some(issuer(AUTHORITY))),
+        }
+    }
+
+    /// Reports an issuer that signs for others besides OVN, and how to replace it.
+    pub(crate) fn report_ovn_issuer(&self, sizes: &Sizes, conditions: &mut Conditions) {
+        let namespace = self.namespace();
+        let progress = match &sizes.ovn_issuer {
+            Ok(Some(issuer)) if is_shared(issuer) => Progress::failed(
+                Reason::IssuerShared,
+                format!(
+                    "every certificate of ClusterIssuer {} opens the databases of OVN, also those that it signs for others: choose a time when \
+                     Neutron may be away for some minutes, and give OVN an authority of its own by `kubectl patch ovnclusters.ovn.c5c3.io \
+                     ovn -n {namespace} --type merge -p \
+                     '{{\"spec\":{{\"tls\":{{\"issuerRef\":{{\"name\":\"{AUTHORITY}\",\"kind\":\"Issuer\"}}}}}}}}'`",
+                    issuer.name
+                ),
+            ),
+            Ok(_) => return,
+            Err(message) => Progress::Unknown {
+                message: message.clone(),
+            },
+        };
+        conditions.note(ISSUER_EXCLUSIVE, &progress);
+    }
+
+    /// Composes the control plane's own authority, if it issues certificates. It stays as it is while it isn't known whether OVN has
+    /// certificates of it.
+    pub(crate) fn authority(&self, sizes: &Sizes, desired: &mut DesiredState) {
+        let own = Some(issuer(AUTHORITY));
+        if self.internal_issuer() != own && sizes.ovn_issuer != Ok(own) {
+            if sizes.ovn_issuer.is_err() {
+                self.keep_authority(desired);
+            }
             return;
         }
         let root = manifest(Issuer::SelfSigned {});
@@ -49,6 +103,19 @@ impl Recipe<'_> {
         };
         desired.apply(self.namespace(), AUTHORITY, &manifest(own));
     }
+
+    /// Leaves the authority as it is, if there is one.
+    pub(crate) fn keep_authority(&self, desired: &mut DesiredState) {
+        let namespace = self.namespace();
+        desired.keep(Key::of::<Manifest<Issuer>>(namespace, ROOT));
+        desired.keep(Key::of::<Manifest<Issuer>>(namespace, AUTHORITY));
+        desired.keep(Key::of::<Manifest<Certificate>>(namespace, AUTHORITY));
+    }
+}
+
+/// Whether an issuer signs in all namespaces.
+fn is_shared(issuer: &IssuerRef) -> bool {
+    issuer.kind == IssuerKind::ClusterIssuer
 }
 
 fn issuer(name: &str) -> IssuerRef {

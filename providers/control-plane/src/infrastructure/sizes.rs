@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use c5c3_api::control_plane::{Mariadb, MaxScale, Rabbitmq, RunningInfrastructure};
-use c5c3_api::parts::{Kept, Members, Size, SizeError, Storage};
+use c5c3_api::parts::{IssuerRef, Kept, Members, Size, SizeError, Storage};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{LocalObjectReference, PersistentVolumeClaim};
 use provider_composer::{Conditions, Key, Lookup, ObservedState, Progress, Reason};
@@ -75,6 +75,8 @@ pub(crate) struct Sizes {
     pub(super) backups: Option<Result<Kept<Storage>, String>>,
     /// The same of the volumes of OVN's northbound and southbound database.
     pub(crate) ovn: [Result<Kept<OvnVolume>, String>; 2],
+    /// The issuer of OVN's certificates over that of the OVNCluster that exists.
+    pub(crate) ovn_issuer: Result<Option<IssuerRef>, String>,
 }
 
 impl Sizes {
@@ -101,6 +103,7 @@ impl Sizes {
             rabbitmq,
             backups,
             ovn: recipe.ovn_volumes(survey.get(&Node::Ovn)),
+            ovn_issuer: recipe.ovn_issuer(survey.get(&Node::Ovn)),
         }
     }
 

@@ -3,7 +3,7 @@
 use c5c3_api::control_plane::OvnMembers;
 use c5c3_api::neutron::{Dns, Ml2, NeutronSpec, Ovn, Plugin};
 use c5c3_api::ovn_cluster::{OvnClusterSpec, OvnDatabase};
-use c5c3_api::parts::{Image, Kept, NamespacedRef};
+use c5c3_api::parts::{Image, Kept, NamespacedRef, Tls};
 use provider_composer::{Custom, DesiredState};
 use provider_openstack::NEUTRON;
 use provider_openstack::table::{OVN, Tags};
@@ -13,10 +13,10 @@ use crate::infrastructure::{OvnVolume, Sizes};
 use crate::recipe::Recipe;
 
 impl Recipe<'_> {
-    /// Wants the OVNCluster. It stays as it is while its volumes can't be read.
+    /// Wants the OVNCluster. It stays as it is while its volumes or its issuer can't be read.
     pub(super) fn ovn(&self, sizes: &Sizes, desired: &mut DesiredState) {
         let (step, said) = (Node::Ovn.step(), &self.spec().infrastructure.ovn);
-        let [Ok(northbound), Ok(southbound)] = &sizes.ovn else {
+        let ([Ok(northbound), Ok(southbound)], Ok(issuer)) = (&sizes.ovn, &sizes.ovn_issuer) else {
             for key in step.keys(self.namespace()) {
                 desired.keep(key);
             }
@@ -35,7 +35,10 @@ impl Recipe<'_> {
             northd: said.northd.clone(),
             relay: said.relay.clone(),
             backup: said.backup.clone(),
-            tls: self.tls(),
+            tls: Tls {
+                issuer_ref: issuer.clone(),
+                ..self.tls()
+            },
             topology: self.spec().global.topology.clone(),
             operator_namespaces: self.spec().global.network.operator_namespaces.clone(),
             ..OvnClusterSpec::default()
