@@ -1,8 +1,12 @@
 //! Which issuer is asked for which names.
 
+use provider_composer::Key;
+use provider_control_plane::graph::Node;
+use provider_openstack::manifest::Manifest;
+use provider_openstack::manifest::cert_manager::{Certificate, Issuer};
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{NAMESPACE, Stage};
 
 /// What is composed of cert-manager's kinds, and how services' own certificates are issued.
 fn issued(tls: &Value) -> Value {
@@ -32,6 +36,42 @@ fn issued(tls: &Value) -> Value {
     own.chain(services).collect()
 }
 
+/// A control plane whose internal issuer signs in all namespaces.
+fn shared(issuer: &str) -> Value {
+    json!({
+        "openStackRelease": "2025.2",
+        "global": { "tls": { "internalIssuerRef": { "name": issuer, "kind": "ClusterIssuer" } } },
+    })
+}
+
+/// The self-signed issuer, the issuer and the certificate of the control plane's own authority.
+fn authority() -> [Key; 3] {
+    let issuer = |name: &str| Key::of::<Manifest<Issuer>>(NAMESPACE, name);
+    [
+        issuer("openstack-ca-root"),
+        issuer("openstack-ca"),
+        Key::of::<Manifest<Certificate>>(NAMESPACE, "openstack-ca"),
+    ]
+}
+
+fn authority_exists(stage: &Stage) -> [bool; 3] {
+    authority().map(|key| stage.cluster.get(&key).is_some())
+}
+
+/// The issuer of a node's certificates.
+fn issuer(stage: &Stage, node: Node) -> Value {
+    stage.object(node).unwrap()["spec"]["tls"]["issuerRef"].clone()
+}
+
+/// What the control plane reports of OVN's issuer.
+fn reported(stage: &Stage) -> Option<[String; 3]> {
+    let conditions = stage.status()["conditions"].as_array().unwrap();
+    let mut types = conditions.iter().map(|condition| &condition["type"]);
+    types
+        .any(|type_| type_ == "IssuerExclusive")
+        .then(|| stage.condition("IssuerExclusive").into())
+}
+
 #[test]
 fn public_issuer_is_asked_for_public_names_alone() {
     let public = json!({ "issuerRef": { "name": "letsencrypt-prod", "kind": "ClusterIssuer" } });
@@ -40,7 +80,7 @@ fn public_issuer_is_asked_for_public_names_alone() {
 
 #[test]
 fn internal_issuer_takes_the_place_of_the_own_authority() {
-    let internal = json!({ "internalIssuerRef": { "name": "internal", "kind": "ClusterIssuer" } });
+    let internal = json!({ "internalIssuerRef": { "name": "internal" } });
     let issued = issued(&internal);
     let names: Vec<&String> = issued.as_object().unwrap().keys().collect();
     assert_eq!(
@@ -53,8 +93,113 @@ fn internal_issuer_takes_the_place_of_the_own_authority() {
     );
     assert_eq!(
         issued["Placement placement"]["tls"],
-        json!({ "enabled": true, "issuerRef": { "name": "internal", "kind": "ClusterIssuer" } })
+        json!({ "enabled": true, "issuerRef": { "name": "internal", "kind": "Issuer" } })
     );
+}
+
+/// A node of another control plane would change the networks of this one.
+#[test]
+fn ovn_has_the_own_authority_where_the_internal_issuer_signs_for_others() {
+    let stage = Stage::running(shared("internal"));
+    let own = json!({ "name": "openstack-ca", "kind": "Issuer" });
+    let internal = json!({ "name": "internal", "kind": "ClusterIssuer" });
+    assert_eq!(issuer(&stage, Node::Ovn), own);
+    for others in [Node::Keystone, Node::Neutron, Node::Nova] {
+        assert_eq!(issuer(&stage, others), internal);
+    }
+    let spec = |key: &Key| stage.cluster.get(key).unwrap()["spec"].clone();
+    let [root, signing, certificate] = authority();
+    assert_eq!(spec(&root), json!({ "selfSigned": {} }));
+    assert_eq!(
+        spec(&signing),
+        json!({ "ca": { "secretName": "openstack-ca" } })
+    );
+    assert_eq!(spec(&certificate)["isCA"], true);
+    assert_eq!(reported(&stage), None);
+}
+
+/// Its clients couldn't connect with certificates of another authority.
+#[test]
+fn ovn_that_exists_keeps_a_cluster_issuer_until_it_is_told_otherwise() {
+    let mut stage = Stage::running(shared("internal"));
+    let ovn = Node::Ovn.step().keys(NAMESPACE).next().unwrap();
+    // As earlier versions composed it.
+    let internal = json!({ "name": "internal", "kind": "ClusterIssuer" });
+    let edited = internal.clone();
+    stage
+        .cluster
+        .edit(&ovn, |ovn| ovn["spec"]["tls"]["issuerRef"] = edited);
+    stage.play();
+    assert_eq!(issuer(&stage, Node::Ovn), internal);
+    assert_eq!(authority_exists(&stage), [false; 3]);
+    let says = "every certificate of ClusterIssuer internal opens the databases of OVN, also those that it signs for others: choose a time \
+                when Neutron may be away for some minutes, and give OVN an authority of its own by `kubectl patch \
+                ovnclusters.ovn.c5c3.io ovn -n openstack --type merge -p \
+                '{\"spec\":{\"tls\":{\"issuerRef\":{\"name\":\"openstack-ca\",\"kind\":\"Issuer\"}}}}'`";
+    let expected = ["False", "IssuerShared", says].map(str::to_owned);
+    assert_eq!(reported(&stage), Some(expected));
+    assert_eq!(stage.condition("Ready").0, "True");
+
+    stage.want(|spec| *spec = shared("renamed"));
+    stage.play();
+    let renamed = json!({ "name": "renamed", "kind": "ClusterIssuer" });
+    assert_eq!(issuer(&stage, Node::Ovn), renamed);
+
+    let own = json!({ "name": "openstack-ca", "kind": "Issuer" });
+    let patched = own.clone();
+    stage
+        .cluster
+        .edit(&ovn, |ovn| ovn["spec"]["tls"]["issuerRef"] = patched);
+    stage.play();
+    assert_eq!(issuer(&stage, Node::Ovn), own);
+    assert_eq!(authority_exists(&stage), [true; 3]);
+    assert_eq!(reported(&stage), None);
+}
+
+#[test]
+fn ovn_keeps_its_authority_while_it_cannot_be_read() {
+    let mut stage = Stage::running(shared("internal"));
+    let ovn = Node::Ovn.step().keys(NAMESPACE).next().unwrap();
+    let before = authority().map(|key| stage.cluster.get(&key).cloned());
+    stage.cluster.set_readable(&ovn, false);
+    stage.play();
+    let [status, reason, _] = reported(&stage).unwrap();
+    assert_eq!([&*status, &*reason], ["Unknown", "LookupFailed"]);
+    assert_eq!(
+        authority().map(|key| stage.cluster.get(&key).cloned()),
+        before
+    );
+    stage.cluster.set_readable(&ovn, true);
+    stage.play();
+    let own = json!({ "name": "openstack-ca", "kind": "Issuer" });
+    assert_eq!(issuer(&stage, Node::Ovn), own);
+    assert_eq!(reported(&stage), None);
+}
+
+#[test]
+fn ovn_of_others_gets_no_authority() {
+    let mut stage = Stage::new(shared("internal"));
+    let ovn = Node::Ovn.step().keys(NAMESPACE).next().unwrap();
+    let others = json!({ "spec": { "tls": { "issuerRef": { "name": "openstack-ca" } } } });
+    stage.cluster.put(&ovn, &others);
+    stage.play();
+    assert_eq!(authority_exists(&stage), [false; 3]);
+    assert_eq!(reported(&stage), None);
+}
+
+#[test]
+fn authority_of_ovn_lasts_until_ovn_is_deleted() {
+    let mut stage = Stage::running(shared("internal"));
+    let ovn = Node::Ovn.step().keys(NAMESPACE).next().unwrap();
+    stage.cluster.hold(ovn.kind);
+    let key = stage.key.clone();
+    stage.cluster.delete(&key);
+    stage.play();
+    assert!(stage.cluster.get(&ovn).is_some());
+    assert_eq!(authority_exists(&stage), [true; 3]);
+    stage.cluster.release(&ovn);
+    stage.play();
+    assert_eq!(authority_exists(&stage), [false; 3]);
 }
 
 #[test]

@@ -297,6 +297,31 @@ fn cert_manager_issues_certificates_of_servers_clients_and_nodes() {
 }
 
 #[test]
+fn issuer_that_may_sign_for_others_is_reported() {
+    let reported = |tls: Value| {
+        let mut stage = Stage::new(json!({ "tls": tls }));
+        stage.reconcile();
+        let mut conditions = stage.conditions().into_iter();
+        conditions.find(|condition| condition.starts_with("IssuerExclusive"))
+    };
+    let shared = json!({ "name": "site", "kind": "ClusterIssuer" });
+    let says = "IssuerExclusive IssuerShared every certificate of ClusterIssuer site opens the databases, also those that it signs for \
+                others: choose a time when no client has to connect for some minutes, and name in tls.issuerRef an Issuer of this \
+                namespace that signs for this OVNCluster alone (of a ControlPlane: IssuerExclusive of the ControlPlane says which)";
+    assert_eq!(
+        reported(json!({ "issuerRef": shared })),
+        Some(says.to_owned())
+    );
+    for others in [
+        json!({ "issuerRef": { "name": "site", "kind": "Issuer" } }),
+        json!({ "enabled": false, "issuerRef": shared }),
+        json!({}),
+    ] {
+        assert_eq!(reported(others), None);
+    }
+}
+
+#[test]
 fn missing_certificate_is_named_and_nothing_runs_without_it() {
     let mut stage = Stage::new(json!({ "tls": { "certSecretRef": { "name": "other" } } }));
     stage.reconcile();
