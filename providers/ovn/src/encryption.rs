@@ -103,8 +103,8 @@ impl Network<'_> {
         let shared = issuer.filter(|issuer| issuer.kind == IssuerKind::ClusterIssuer);
         if let Some(shared) = shared {
             let message = format!(
-                "every certificate of ClusterIssuer {} opens the databases, also those that it signs for others: choose a time when no client \
-                 has to connect for some minutes, and name in tls.issuerRef an Issuer of this namespace that signs for this OVNCluster alone \
+                "every certificate of ClusterIssuer {} gives access to the databases, also those that it signs for others: choose a time \
+                 when no client has to connect for some minutes, and name in tls.issuerRef an Issuer of this namespace that signs for this OVNCluster alone \
                  (of a ControlPlane: {ISSUER_EXCLUSIVE} of the ControlPlane says which)",
                 shared.name
             );
