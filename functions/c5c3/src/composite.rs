@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 /// Label of a composite resource with its claim's name.
 pub const CLAIM_NAME: &str = "crossplane.io/claim-name";
@@ -16,16 +15,13 @@ pub const MACHINES_MARKED: &str = "c5c3.io/machines-marked";
 /// What a document says that it is: group and version, and kind.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TypeMeta<'a, M = IgnoredAny> {
+pub struct TypeMeta<'a> {
     /// Group and version.
     #[serde(default)]
     pub api_version: &'a str,
     /// Kind.
     #[serde(default)]
     pub kind: &'a str,
-    /// What is read of its metadata.
-    #[serde(default)]
-    pub metadata: M,
 }
 
 /// A composite resource, read as far as it is needed.

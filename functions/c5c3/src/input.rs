@@ -297,9 +297,7 @@ pub fn read<I: Input>(request: &Request) -> Result<I, Fatal> {
             I::KIND
         )));
     };
-    let TypeMeta {
-        api_version, kind, ..
-    } = input;
+    let TypeMeta { api_version, kind } = input;
     if kind != I::KIND || api_version != API_VERSION {
         return Err(Fatal::new(format!(
             "the Composition's input is of kind {kind:?} ({api_version:?}); this composite resource wants {} \

@@ -22,11 +22,7 @@ use std::time::Duration;
 use c5c3_api::{
     ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec, StorageClusterSpec,
 };
-use function_protocol::{Fatal, Function, Request, Response};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-
-use composite::TypeMeta;
+use function_protocol::{Fatal, Function, Head, Request, Response};
 
 /// How long a response may be reused while the claim waits for something that Crossplane before 2.4 doesn't watch, such as a pool.
 const WAITING: Duration = Duration::from_secs(15);
@@ -43,13 +39,6 @@ const WATCHED_SETTLED: Duration = Duration::from_secs(4 * 60 * 60);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Claims;
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Generation {
-    namespace: Option<IgnoredAny>,
-    generation: Option<i64>,
-}
-
 impl Function for Claims {
     fn compose(&self, mut request: Request, response: &mut Response) -> Result<(), Fatal> {
         request.retain_observed(composed::is_composed);
@@ -59,16 +48,13 @@ impl Function for Claims {
 }
 
 fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> {
-    let composite: TypeMeta<'_, Generation> = request.composite()?;
-    let Generation {
-        namespace,
-        generation,
-    } = composite.metadata;
+    let composite = request.head()?;
+    let metadata = &composite.metadata;
     // Crossplane copies the status of a cluster-scoped composite resource to its claim, which has a generation of its own.
-    if let (Some(_), Some(generation)) = (namespace, generation) {
+    if let (Some(_), Some(generation)) = (&metadata.namespace, metadata.generation) {
         response.observed_generation(generation);
     }
-    recipe(&composite)?(request, response)?;
+    recipe(composite)?(request, response)?;
     transitions::activity(response);
     Ok(())
 }
@@ -87,7 +73,7 @@ fn set_ttl(response: &mut Response, settled: bool) {
 type Recipe = fn(&Request, &mut Response) -> Result<(), Fatal>;
 
 /// The recipe for the composite's kind.
-fn recipe(composite: &TypeMeta<'_, Generation>) -> Result<Recipe, Fatal> {
+fn recipe(composite: &Head) -> Result<Recipe, Fatal> {
     if is::<OpenStackClusterSpec>(composite) {
         Ok(openstack::compose)
     } else if is::<ControlPlaneClusterSpec>(composite) {
@@ -105,7 +91,7 @@ fn recipe(composite: &TypeMeta<'_, Generation>) -> Result<Recipe, Fatal> {
     }
 }
 
-fn is<K: Kind>(composite: &TypeMeta<'_, Generation>) -> bool {
+fn is<K: Kind>(composite: &Head) -> bool {
     composite.api_version == K::api_version()
         && (composite.kind == K::KIND || composite.kind.strip_prefix('X') == Some(K::KIND))
 }

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::Severity;
 use crate::v1;
-use crate::{Document, Severity};
 
 /// A status condition for the composite resource and its claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,56 +68,39 @@ impl From<Condition> for v1::Condition {
     }
 }
 
-/// The conditions the composite resource was observed with.
-#[derive(Debug, Default)]
-pub(crate) struct ObservedConditions(Vec<ObservedCondition>);
-
-#[derive(Debug, Deserialize)]
-struct ObservedCondition {
-    #[serde(default)]
-    r#type: String,
-    #[serde(default)]
-    status: String,
-    #[serde(default)]
-    reason: String,
-}
-
-#[derive(Default, Deserialize)]
-struct Composite {
-    #[serde(default)]
-    status: CompositeStatus,
-}
-
-#[derive(Default, Deserialize)]
-struct CompositeStatus {
-    #[serde(default)]
+/// The conditions the composite resource was observed with, as its status has them.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ObservedConditions {
     conditions: Vec<ObservedCondition>,
 }
 
-impl ObservedConditions {
-    /// None where they cannot be read: every condition is news then.
-    pub(crate) fn of(composite: Option<&Document>) -> Self {
-        let composite: Composite = composite
-            .and_then(|document| document.parse().ok())
-            .unwrap_or_default();
-        Self(composite.status.conditions)
-    }
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct ObservedCondition {
+    r#type: String,
+    status: String,
+    reason: String,
+}
 
+impl ObservedConditions {
     /// Whether this type was observed.
     pub(crate) fn has(&self, type_: &str) -> bool {
-        self.0.iter().any(|observed| observed.r#type == type_)
+        self.conditions
+            .iter()
+            .any(|observed| observed.r#type == type_)
     }
 
     /// Whether this type was observed to be False.
     pub(crate) fn is_false(&self, type_: &str) -> bool {
-        self.0.iter().any(|observed| {
+        self.conditions.iter().any(|observed| {
             observed.r#type == type_ && observed.status == ConditionStatus::False.as_str()
         })
     }
 
     /// Whether this type was observed with the same status and reason.
     pub(crate) fn hold(&self, condition: &Condition) -> bool {
-        self.0.iter().any(|observed| {
+        self.conditions.iter().any(|observed| {
             observed.r#type == condition.type_
                 && observed.status == condition.status.as_str()
                 && observed.reason == condition.reason

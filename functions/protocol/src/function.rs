@@ -26,7 +26,16 @@ where
 /// Calls the function once, as the protocol requires: the tag is echoed, desired state and context of earlier steps pass
 /// through, and [`Fatal`] becomes a result of severity fatal, for the composite resource and its claim.
 pub fn run(function: &dyn Function, request: v1::RunFunctionRequest) -> v1::RunFunctionResponse {
-    let (request, mut response) = Request::split(request);
+    let (request, response) = Request::split(request);
+    answer(function, request, response)
+}
+
+/// Does the same for a message that is taken apart already.
+pub fn answer(
+    function: &dyn Function,
+    request: Request,
+    mut response: Response,
+) -> v1::RunFunctionResponse {
     match function.compose(request, &mut response) {
         Ok(()) => response.into_message(),
         Err(fatal) => response.into_fatal(fatal),

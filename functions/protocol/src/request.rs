@@ -1,22 +1,29 @@
 //! The request to a composer.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use serde::Deserialize;
 
 use crate::seeds::Seeds;
 use crate::v1::{self, Resource, Resources};
-use crate::{Capabilities, Document, Fatal, Response};
+use crate::{Capabilities, Document, DocumentError, Fatal, Head, Response};
 
 /// One call: what is asked for, and what exists. What earlier steps of the pipeline wanted is kept by the [`Response`].
 #[derive(Debug, Default)]
 pub struct Request {
-    capabilities: Capabilities,
-    composite: Option<Document>,
+    composite: Option<Composite>,
     observed: BTreeMap<String, Resource>,
     input: Option<Document>,
     required: BTreeMap<String, Resources>,
     extra: BTreeMap<String, Resources>,
+}
+
+/// The observed composite resource.
+#[derive(Debug)]
+struct Composite {
+    document: Document,
+    head: Result<Head, DocumentError>,
 }
 
 /// Resources that were required with [`Response::require`].
@@ -32,10 +39,19 @@ impl Request {
     /// Takes a message apart: what the composer reads, and a response that carries on what earlier steps wanted.
     pub fn split(message: v1::RunFunctionRequest) -> (Self, Response) {
         let seeds = Seeds::of(&message);
+        let capabilities = Capabilities::of(message.meta.as_ref());
         let observed = message.observed.unwrap_or_default();
+        let composite = observed.composite.and_then(|composite| composite.resource);
+        let mut composite = composite.map(|document| Composite {
+            head: document.parse(),
+            document,
+        });
+        let head = composite
+            .as_mut()
+            .and_then(|composite| composite.head.as_mut().ok());
+        let conditions = head.map(|head| mem::take(&mut head.conditions));
         let request = Self {
-            capabilities: Capabilities::of(message.meta.as_ref()),
-            composite: observed.composite.and_then(|composite| composite.resource),
+            composite,
             observed: observed.resources,
             input: message.input,
             required: message.required_resources,
@@ -43,7 +59,14 @@ impl Request {
         };
         let tag = message.meta.unwrap_or_default().tag;
         let desired = message.desired.unwrap_or_default();
-        let response = Response::following(&request, tag, desired, message.context, seeds);
+        let response = Response::following(
+            capabilities,
+            conditions.unwrap_or_default(),
+            tag,
+            desired,
+            message.context,
+            seeds,
+        );
         (request, response)
     }
 
@@ -52,14 +75,19 @@ impl Request {
     /// # Errors
     /// There is none, or it is not a `T`: the message has the path of the field.
     pub fn composite<'de, T: Deserialize<'de>>(&'de self) -> Result<T, Fatal> {
-        Ok(self.composite_document()?.parse()?)
+        Ok(self.observed_composite()?.document.parse()?)
     }
 
-    /// The observed composite resource.
+    /// What the observed composite resource is.
     ///
     /// # Errors
-    /// There is none, so this is not a call for a composition.
-    pub fn composite_document(&self) -> Result<&Document, Fatal> {
+    /// As [`Request::composite`].
+    pub fn head(&self) -> Result<&Head, Fatal> {
+        let head = &self.observed_composite()?.head;
+        head.as_ref().map_err(|error| error.clone().into())
+    }
+
+    fn observed_composite(&self) -> Result<&Composite, Fatal> {
         self.composite.as_ref().ok_or_else(|| {
             Fatal::new("the request has no observed composite resource; use this function in a Composition's pipeline")
         })
@@ -108,9 +136,5 @@ impl Request {
             Some(resources) => Required::Found(&resources.items),
             None => Required::Unresolved,
         }
-    }
-
-    pub(crate) fn capabilities(&self) -> Capabilities {
-        self.capabilities
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::conditions::ObservedConditions;
 use crate::seeds::Seeds;
 use crate::v1::{self, Capability, Resource};
-use crate::{Capabilities, Condition, Document, Fatal, Request};
+use crate::{Capabilities, Condition, Document, Fatal};
 
 /// The field of a status with the generation that it is about.
 const OBSERVED: &str = "observedGeneration";
@@ -92,15 +92,16 @@ pub enum Match {
 
 impl Response {
     pub(crate) fn following(
-        request: &Request,
+        capabilities: Capabilities,
+        observed_conditions: ObservedConditions,
         tag: String,
         desired: v1::State,
         context: Option<Document>,
         seeds: Seeds,
     ) -> Self {
         Self {
-            capabilities: request.capabilities(),
-            observed_conditions: ObservedConditions::of(request.composite_document().ok()),
+            capabilities,
+            observed_conditions,
             earlier: Earlier {
                 tag,
                 desired,
@@ -207,8 +208,8 @@ impl Response {
         self.observed_conditions.has(type_)
     }
 
-    /// Asks for resources; the next call finds them with [`Request::required`] under this name. Ask in every call: what
-    /// is not asked for is not given again.
+    /// Asks for resources; the next call finds them with [`Request::required`](crate::Request::required) under this name. Ask in
+    /// every call: what is not asked for is not given again.
     pub fn require(&mut self, name: impl Into<String>, selector: Selector) {
         let requirements = self.requirements.get_or_insert_default();
         let named = if self.capabilities.contains(Capability::RequiredResources) {

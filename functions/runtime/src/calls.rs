@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use function_protocol::v1::{RunFunctionRequest, RunFunctionResponse, Severity};
-use function_protocol::{Fatal, Function, Request, Response, run};
+use function_protocol::{Fatal, Function, Request, Response, answer};
 use prost::Message;
 use tonic::Status;
 use tracing::{debug, error, warn};
 
 use crate::metrics::{Metrics, Outcome};
-use crate::subject::Subject;
 
 /// Requests larger than this leave the threads that serve connections, so that health checks don't wait for them. Smaller
 /// ones take less than a few milliseconds, and changing threads would cost more than it gains.
@@ -55,7 +54,9 @@ impl Calls {
     ) -> RunFunctionResponse {
         let _in_flight = self.metrics.in_flight();
         let started = Instant::now();
-        let subject = Subject::of(&request);
+        let (request, response) = Request::split(request);
+        // What the call is about, for logs.
+        let subject = request.head().cloned().unwrap_or_default();
         let panicked = AtomicBool::new(false);
         let guarded = |request: Request, response: &mut Response| {
             // A panic leaves a partial response, of which nothing is sent after a Fatal.
@@ -65,7 +66,7 @@ impl Calls {
                 Err(Fatal::new("the function failed on this resource because of a defect: report it with the function's log"))
             })
         };
-        let response = run(&guarded, request);
+        let response = answer(&guarded, request, response);
         let took = started.elapsed();
 
         let tag = response.meta.as_ref().map_or("", |meta| &meta.tag);
@@ -85,7 +86,7 @@ impl Calls {
             None => {
                 let (results, conditions) = (response.results.len(), response.conditions.len());
                 let waiting = response.requirements.is_some();
-                let composed = subject.version();
+                let composed = subject.metadata.resource_version.as_str();
                 debug!(%subject, version = composed, tag, ?took, results, conditions, waiting, "composed");
                 Outcome::Ok
             }

@@ -11,7 +11,6 @@ mod options;
 mod process;
 mod server;
 mod service;
-mod subject;
 
 pub use c5c3_process::tls::TlsError;
 pub use c5c3_process::{LogFormat, init_logs};

@@ -13,12 +13,9 @@ use crate::names::ACCESS;
 /// any name. What exists counts as admitted by its pools, so only kinds count that no tenant may create (docs/security.md), and
 /// Usages only under the names of Usages.
 pub fn is_composed(name: &str, resource: &Document) -> bool {
-    let Ok(resource) = resource.parse::<TypeMeta<'_>>() else {
+    let Ok(TypeMeta { api_version, kind }) = resource.parse() else {
         return false;
     };
-    let TypeMeta {
-        api_version, kind, ..
-    } = resource;
     let mut scopes = [Scope::Cluster, Scope::Namespaced].into_iter();
     match kind {
         "Object" => scopes.any(|scope| api_version == object_api_version(scope)),

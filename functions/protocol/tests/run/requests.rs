@@ -50,6 +50,22 @@ fn the_composite_and_the_input_are_read_into_types() {
 }
 
 #[test]
+fn head_names_the_composite_and_its_version() {
+    let metadata = json!({"namespace": "a", "name": "b", "resourceVersion": "17"});
+    let composite = json!({"kind": "Cluster", "metadata": metadata, "status": {"conditions": 1}});
+    let (asked, _) = Request::split(observing(composite));
+    let head = asked.head().unwrap();
+    assert_eq!(head.to_string(), "Cluster a/b");
+    assert_eq!(head.metadata.resource_version, "17");
+
+    let (asked, _) = Request::split(observing(json!({"kind": 1})));
+    assert_eq!(
+        asked.head().unwrap_err().message,
+        "kind: invalid type: integer `1`, expected a string"
+    );
+}
+
+#[test]
 fn required_resources_are_found_under_either_field() {
     let (asked, _) = Request::split(RunFunctionRequest {
         extra_resources: [(
