@@ -10,8 +10,8 @@ use crate::{
     kind::Column,
     list,
     parts::{
-        self, Autoscaling, Bucket, Common, Database, KeystoneAccess, Rbd, Resources, ServiceStatus,
-        Size, Volume, is_default, reference::LABEL,
+        self, ApiComponent, Bucket, Common, Database, KeystoneAccess, Rbd, ServiceStatus, Size,
+        Volume, is_default, reference::LABEL,
     },
     rule::Rule,
 };
@@ -41,16 +41,9 @@ const IMAGES_LAST: Rule = Rule::new(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GlanceSpec {
-    /// Replicas of the API.
-    #[serde(default = "default_replicas")]
-    #[schemars(range(min = 1, max = 1000))]
-    pub replicas: u32,
-    /// More replicas when there is much to do. Without it as many as `replicas` says, always.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub autoscaling: Option<Autoscaling>,
-    /// CPU and memory of each replica.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub resources: Resources,
+    /// The API.
+    #[serde(flatten)]
+    pub api: ApiComponent<2>,
     /// Where Glance keeps what it knows of images.
     #[serde(default, skip_serializing_if = "is_default")]
     pub database: Database,
@@ -68,10 +61,6 @@ pub struct GlanceSpec {
     /// What every service has.
     #[serde(flatten)]
     pub common: Common,
-}
-
-fn default_replicas() -> u32 {
-    2
 }
 
 /// What becomes of rows that Glance has marked as deleted.

@@ -7,8 +7,7 @@ use crate::{
     custom_resource::CustomResource,
     kind::Column,
     parts::{
-        Autoscaling, Cache, Common, Database, Resources, Schedule, SecretKeyRef, ServiceStatus,
-        is_default,
+        ApiComponent, Cache, Common, Database, Schedule, SecretKeyRef, ServiceStatus, is_default,
         keystone_access::{URL, default_region},
     },
     rule::Rule,
@@ -23,16 +22,9 @@ const ENABLED: Rule = Rule::new(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeystoneSpec {
-    /// Replicas of the API.
-    #[serde(default = "default_replicas")]
-    #[schemars(range(min = 1, max = 1000))]
-    pub replicas: u32,
-    /// More replicas when there is much to do. Without it as many as `replicas` says, always.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub autoscaling: Option<Autoscaling>,
-    /// CPU and memory of each replica.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub resources: Resources,
+    /// The API.
+    #[serde(flatten)]
+    pub api: ApiComponent<3>,
     /// Where Keystone keeps its data.
     #[serde(default, skip_serializing_if = "is_default")]
     pub database: Database,
@@ -50,10 +42,6 @@ pub struct KeystoneSpec {
     /// What every service has.
     #[serde(flatten)]
     pub common: Common,
-}
-
-fn default_replicas() -> u32 {
-    3
 }
 
 /// The keys that tokens are encrypted with.

@@ -6,23 +6,16 @@ use serde::{Deserialize, Serialize};
 use crate::{
     custom_resource::CustomResource,
     kind::Column,
-    parts::{Autoscaling, Common, Database, KeystoneAccess, Resources, ServiceStatus, is_default},
+    parts::{ApiComponent, Common, Database, KeystoneAccess, ServiceStatus, is_default},
 };
 
 /// The wanted Placement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlacementSpec {
-    /// Replicas of the API.
-    #[serde(default = "default_replicas")]
-    #[schemars(range(min = 1, max = 1000))]
-    pub replicas: u32,
-    /// More replicas when there is much to do. Without it as many as `replicas` says, always.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub autoscaling: Option<Autoscaling>,
-    /// CPU and memory of each replica.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub resources: Resources,
+    /// The API.
+    #[serde(flatten)]
+    pub api: ApiComponent<2>,
     /// Where Placement keeps its data.
     #[serde(default, skip_serializing_if = "is_default")]
     pub database: Database,
@@ -32,10 +25,6 @@ pub struct PlacementSpec {
     /// What every service has.
     #[serde(flatten)]
     pub common: Common,
-}
-
-fn default_replicas() -> u32 {
-    2
 }
 
 impl CustomResource for PlacementSpec {

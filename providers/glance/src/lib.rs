@@ -51,17 +51,15 @@ impl Composer for Glance {
         desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
         let spec = &subject.spec;
-        let scale = Scale {
-            replicas: spec.replicas,
-            autoscaling: spec.autoscaling.as_ref(),
-            resources: &spec.resources,
-        };
         let additional = spec.storage.additional.iter();
         let sections = additional.map(|store| Owned::section(&store.name, "storage.additional"));
         let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(sections).collect();
         let installed = subject.status.release.as_deref();
         let service = Service::of(&GLANCE, &owned, subject, observed, installed, &spec.common)?;
-        let (api, kind) = (service.api(scale)?, Subject::<GlanceSpec>::KIND);
+        let (api, kind) = (
+            service.api(Scale::from(&spec.api))?,
+            Subject::<GlanceSpec>::KIND,
+        );
         let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
         let purge = Purge::of(&context.jobs, &spec.deleted_rows.rows)?;
         let database = Database::resolve(&service, "", &spec.database, observed, desired);

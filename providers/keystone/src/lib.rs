@@ -42,11 +42,6 @@ impl Composer for Keystone {
         desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
         let spec = &subject.spec;
-        let scale = Scale {
-            replicas: spec.replicas,
-            autoscaling: spec.autoscaling.as_ref(),
-            resources: &spec.resources,
-        };
         let federation = federation::owned(&spec.federation).iter().copied();
         let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(federation).collect();
         let installed = subject.status.release.as_deref();
@@ -58,7 +53,10 @@ impl Composer for Keystone {
             installed,
             &spec.common,
         )?;
-        let (api, kind) = (service.api(scale)?, Subject::<KeystoneSpec>::KIND);
+        let (api, kind) = (
+            service.api(Scale::from(&spec.api))?,
+            Subject::<KeystoneSpec>::KIND,
+        );
         let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
         let database = Database::resolve(&service, "", &spec.database, observed, desired)
             .and_then(Database::plain);

@@ -32,11 +32,6 @@ impl Composer for Placement {
         desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
         let spec = &subject.spec;
-        let scale = Scale {
-            replicas: spec.replicas,
-            autoscaling: spec.autoscaling.as_ref(),
-            resources: &spec.resources,
-        };
         let installed = subject.status.release.as_deref();
         let service = Service::of(
             &PLACEMENT,
@@ -46,7 +41,10 @@ impl Composer for Placement {
             installed,
             &spec.common,
         )?;
-        let (api, kind) = (service.api(scale)?, Subject::<PlacementSpec>::KIND);
+        let (api, kind) = (
+            service.api(Scale::from(&spec.api))?,
+            Subject::<PlacementSpec>::KIND,
+        );
         let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
         let database = Database::resolve(&service, "", &spec.database, observed, desired);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);

@@ -11,8 +11,8 @@ use crate::{
     neutron::ZONE,
     nova,
     parts::{
-        ApiComponent, Autoscaling, Component, DeletedRows, Exposure, ExtraConfig, Image,
-        PolicyOverrides, Resources, SecretOption, is_default,
+        ApiComponent, Component, DeletedRows, Exposure, ExtraConfig, Image, PolicyOverrides,
+        Resources, SecretOption, is_default,
     },
     rule::Rule,
 };
@@ -79,18 +79,14 @@ impl ControlPlaneServices {
             octavia: _,
             manila: _,
         } = self;
-        fn service<const N: u32>(service: &Service<N>) -> (u32, &Resources) {
-            let most = service.autoscaling.as_ref().map(|most| most.max_replicas);
-            (most.unwrap_or(service.replicas), &service.resources)
-        }
         fn api<const N: u32>(api: &ApiComponent<N>) -> (u32, &Resources) {
             let most = api.autoscaling.as_ref().map(|most| most.max_replicas);
             (most.unwrap_or(api.replicas), &api.resources)
         }
         let mut components = vec![
-            service(&keystone.service),
-            service(&glance.service),
-            service(placement),
+            api(&keystone.service.api),
+            api(&glance.service.api),
+            api(&placement.api),
             api(&nova.api),
             (nova.scheduler.replicas, &nova.scheduler.resources),
             (nova.conductor.replicas, &nova.conductor.resources),
@@ -148,15 +144,9 @@ pub struct Overrides {
 pub struct Service<const REPLICAS: u32> {
     /// Whether the service runs.
     pub enabled: bool,
-    /// Replicas of the API.
-    #[schemars(range(min = 1, max = 1000))]
-    pub replicas: u32,
-    /// More replicas when there is much to do. Without it as many as `replicas` says, always.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub autoscaling: Option<Autoscaling>,
-    /// CPU and memory of each replica.
-    #[serde(skip_serializing_if = "is_default")]
-    pub resources: Resources,
+    /// The API.
+    #[serde(flatten)]
+    pub api: ApiComponent<REPLICAS>,
     /// What else may be said of any service.
     #[serde(flatten)]
     pub overrides: Overrides,
@@ -166,9 +156,7 @@ impl<const REPLICAS: u32> Default for Service<REPLICAS> {
     fn default() -> Self {
         Self {
             enabled: true,
-            replicas: REPLICAS,
-            autoscaling: None,
-            resources: Resources::default(),
+            api: ApiComponent::default(),
             overrides: Overrides::default(),
         }
     }

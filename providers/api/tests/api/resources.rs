@@ -216,8 +216,8 @@ fn services_of_a_control_plane_are_read_by_either_name_and_by_none() {
     let services = json!({ "keystone": { "replicas": 5 }, "cinder": { "enabled": false } });
     for name in ["services", "openstack"] {
         let services = read(json!({ name: services })).unwrap().services();
-        assert_eq!(services.keystone.service.replicas, 5, "{name}");
-        assert_eq!(services.glance.service.replicas, 2, "{name}");
+        assert_eq!(services.keystone.service.api.replicas, 5, "{name}");
+        assert_eq!(services.glance.service.api.replicas, 2, "{name}");
         assert!(services.nova.enabled && !services.cinder.enabled, "{name}");
     }
     let none = read(json!({})).unwrap();

@@ -20,9 +20,7 @@ impl Recipe<'_> {
             deleted_rows,
         } = &self.services.glance;
         let spec = GlanceSpec {
-            replicas: service.replicas,
-            autoscaling: service.autoscaling.clone(),
-            resources: service.resources.clone(),
+            api: service.api.clone(),
             database: self.database(&GLANCE),
             keystone: self.keystone_access(step),
             storage: self.image_storage(),

@@ -30,9 +30,7 @@ impl Recipe<'_> {
             federation,
         } = &self.services.keystone;
         let spec = KeystoneSpec {
-            replicas: service.replicas,
-            autoscaling: service.autoscaling.clone(),
-            resources: service.resources.clone(),
+            api: service.api.clone(),
             database: self.database(&KEYSTONE),
             cache: self.cache(),
             fernet: keys.as_ref().map(fernet).unwrap_or_default(),

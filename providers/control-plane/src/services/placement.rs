@@ -13,9 +13,7 @@ impl Recipe<'_> {
     pub(super) fn placement(&self, tags: &Tags, desired: &mut DesiredState) {
         let (step, said) = (Node::Placement.step(), &self.services.placement);
         let spec = PlacementSpec {
-            replicas: said.replicas,
-            autoscaling: said.autoscaling.clone(),
-            resources: said.resources.clone(),
+            api: said.api.clone(),
             database: self.database(&PLACEMENT),
             keystone: self.keystone_access(step),
             common: self.common(step, &PLACEMENT, tags, &said.overrides),
