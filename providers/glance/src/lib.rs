@@ -14,7 +14,7 @@ use k8s_openapi::api::storage::v1::StorageClass;
 use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
 use provider_openstack::{
     Awaited, Database, Files, GLANCE, KeystoneAccess, Migration, Migrations, Owned, Phase, Pods,
-    Policy, Program, Purge, Scale, Service, ServiceContext, Source, Tables, Workers, Workload, all,
+    Policy, Program, Purge, Service, ServiceContext, Source, Tables, Workers, Workload, all,
     check_pools, progress, uses,
 };
 
@@ -56,10 +56,8 @@ impl Composer for Glance {
         let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(sections).collect();
         let installed = subject.status.release.as_deref();
         let service = Service::of(&GLANCE, &owned, subject, observed, installed, &spec.common)?;
-        let (api, kind) = (
-            service.api(Scale::from(&spec.api))?,
-            Subject::<GlanceSpec>::KIND,
-        );
+        let api = service.api((&spec.api).into())?;
+        let kind = Subject::<GlanceSpec>::KIND;
         let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
         let purge = Purge::of(&context.jobs, &spec.deleted_rows.rows)?;
         let database = Database::resolve(&service, "", &spec.database, observed, desired);

@@ -14,7 +14,7 @@ use provider_composer::{
 };
 use provider_openstack::{
     Awaited, Config, Database, Files, KEYSTONE, Migration, Migrations, Owned, Phase, Pods, Policy,
-    Program, Scale, Service, ServiceContext, Source, Workload, all, cache, progress, uses,
+    Program, Service, ServiceContext, Source, Workload, all, cache, progress, uses,
 };
 
 use federation::Identities;
@@ -53,10 +53,8 @@ impl Composer for Keystone {
             installed,
             &spec.common,
         )?;
-        let (api, kind) = (
-            service.api(Scale::from(&spec.api))?,
-            Subject::<KeystoneSpec>::KIND,
-        );
+        let api = service.api((&spec.api).into())?;
+        let kind = Subject::<KeystoneSpec>::KIND;
         let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
         let database = Database::resolve(&service, "", &spec.database, observed, desired)
             .and_then(Database::plain);

@@ -7,7 +7,7 @@ use c5c3_api::placement::PlacementSpec;
 use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
 use provider_openstack::{
     Database, Files, KeystoneAccess, Migration, Migrations, PLACEMENT, Phase, Pods, Policy,
-    Program, Scale, Service, ServiceContext, Workload, all, progress, uses,
+    Program, Service, ServiceContext, Workload, all, progress, uses,
 };
 
 /// Its configuration file.
@@ -41,10 +41,8 @@ impl Composer for Placement {
             installed,
             &spec.common,
         )?;
-        let (api, kind) = (
-            service.api(Scale::from(&spec.api))?,
-            Subject::<PlacementSpec>::KIND,
-        );
+        let api = service.api((&spec.api).into())?;
+        let kind = Subject::<PlacementSpec>::KIND;
         let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
         let database = Database::resolve(&service, "", &spec.database, observed, desired);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
