@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
 
 use provider_composer::{Key, ResourceKind, WHILE_WANTED};
@@ -101,7 +102,13 @@ pub(crate) struct Reference {
     pub controller: bool,
 }
 
-impl Entry {
+/// An object that was just seen: what is kept of it, and its head, for all that want it now.
+pub(crate) struct Seen {
+    pub entry: Entry,
+    pub head: Head,
+}
+
+impl Seen {
     /// Of an object as the API server gives it, with its body or without.
     pub(crate) fn of(
         kind: ResourceKind,
@@ -117,24 +124,38 @@ impl Entry {
                 annotations.shift_remove(LAST_APPLIED);
             }
         }
-        let mut entry = Self {
-            managed,
-            whole: true,
-            json: object.to_string().into(),
+        let mut seen = Self {
+            head: Head::of(&object),
+            entry: Entry {
+                managed,
+                whole: true,
+                json: object.to_string().into(),
+            },
         };
         if !whole {
-            entry.head_only();
+            seen.head_only();
         }
-        entry
+        seen
     }
 
     /// Drops the body, and all metadata that the runtime doesn't read.
     pub(crate) fn head_only(&mut self) {
+        self.head = mem::take(&mut self.head).reduced();
+        self.entry.keep_only(&self.head);
+    }
+}
+
+impl Entry {
+    /// Drops the body, and all metadata that the runtime doesn't read.
+    pub(crate) fn head_only(&mut self) {
         if self.whole {
-            let head = self.head().reduced();
-            self.json = json!({ "metadata": head }).to_string().into();
-            self.whole = false;
+            self.keep_only(&self.head().reduced());
         }
+    }
+
+    fn keep_only(&mut self, head: &Head) {
+        self.json = json!({ "metadata": head }).to_string().into();
+        self.whole = false;
     }
 
     /// Whether an operator applied the object.
@@ -161,6 +182,7 @@ impl Entry {
         serde_json::from_str(&self.json).unwrap_or_default()
     }
 
+    /// Its head, for which the whole text is parsed.
     pub(crate) fn head(&self) -> Head {
         #[derive(Default, Deserialize)]
         struct Headed {
@@ -208,6 +230,13 @@ pub(crate) fn written(labels: &BTreeMap<String, String>) -> Vec<String> {
 }
 
 impl Head {
+    /// Of an object that is parsed already.
+    pub(crate) fn of(object: &Value) -> Self {
+        let metadata = object.get("metadata");
+        let head = metadata.and_then(|metadata| Self::deserialize(metadata).ok());
+        head.unwrap_or_default()
+    }
+
     /// Returns the metadata that is kept without a body: no foreign annotations, and no more labels and references than
     /// objects need.
     fn reduced(mut self) -> Self {
@@ -281,9 +310,9 @@ mod tests {
             "metadata": { "name": "a", "uid": "1", "resourceVersion": "7", "labels": { "b": "c" } },
             "data": { "password": "bcO8Cg==", "empty": "" },
         });
-        let mut entry = Entry::of(SECRET, seen.clone(), true, &[]);
+        let Seen { mut entry, head } = Seen::of(SECRET, seen.clone(), true, &[]);
         assert_eq!(entry.value(), seen);
-        let head = entry.head();
+        assert_eq!(entry.head(), head);
         assert_eq!((head.uid.as_str(), head.version()), ("1", 7));
         entry.head_only();
         assert!(!entry.whole && entry.value().get("data").is_none());
@@ -295,7 +324,7 @@ mod tests {
         let labels = json!({ "a/b": "c", "d": "" });
         let object =
             json!({ "metadata": { "name": "one", "labels": labels, "annotations": { "e": "f" } } });
-        let entry = Entry::of(SECRET, object, true, &[]);
+        let entry = Seen::of(SECRET, object, true, &[]).entry;
         let may_have = |labels: &[(&str, &str)]| {
             let labels = labels
                 .iter()

@@ -24,6 +24,7 @@ use tokio::time::sleep;
 use tracing::{debug, warn};
 
 use dependencies::DependencyIndex;
+use entry::Seen;
 use objects::Objects;
 
 pub(crate) use entry::{Entry, Head, Place};
@@ -236,17 +237,17 @@ impl Cache {
     /// passed that applies where definitions can't be read, or where the kind has one.
     pub(crate) async fn installed(&self, kind: ResourceKind, pause: Duration) -> bool {
         let definition = Key::new(DEFINITION, "", &format!("{}.{}", kind.plural, kind.group));
-        let before = self
-            .find(&definition)
-            .map(|entry| entry.head().resource_version);
+        let version = || {
+            self.find(&definition)
+                .map(|entry| entry.head().resource_version)
+        };
+        let before = version();
         let pause = sleep(pause);
         tokio::pin!(pause);
         loop {
             let mut changed = pin!(self.definitions.notified());
             changed.as_mut().enable();
-            let now = self
-                .find(&definition)
-                .map(|entry| entry.head().resource_version);
+            let now = version();
             if now != before {
                 return true;
             }
@@ -285,8 +286,9 @@ impl Cache {
     /// Caches an object. Its body is kept only where the object is a subject, where a composer looked it up, where an operator applied it
     /// (until [`rest`](Self::rest)), or where it is in the namespace of a subject, whose pods would each be read by itself after a start.
     /// Others may be as many and as large as their owners like.
-    fn entry(&self, kind: ResourceKind, place: &Place, object: Value, whole: bool) -> Entry {
-        let mut entry = Entry::of(kind, object, whole, &self.managers);
+    fn seen(&self, kind: ResourceKind, place: &Place, object: Value, whole: bool) -> Seen {
+        let mut seen = Seen::of(kind, object, whole, &self.managers);
+        let entry = &seen.entry;
         let mut interests = self.interests.iter();
         // Administrators create Nodes, and whoever reads one reads all.
         let is_node = (kind.group, kind.kind) == ("", "Node");
@@ -301,31 +303,31 @@ impl Cache {
         if !is_wanted
             && self
                 .dependencies()
-                .dependents(kind, place, &[&entry.head()])
+                .dependents(kind, place, &[&seen.head])
                 .is_empty()
         {
-            entry.head_only();
+            seen.head_only();
         }
-        entry
+        seen
     }
 
     /// Takes the response to a read or write of this process.
     pub(crate) fn learn(&self, key: &Key, object: Value) {
         let place = Place::of(key);
-        let entry = self.entry(key.kind, &place, object, true);
-        self.take_in(key.kind, &place, entry);
+        let seen = self.seen(key.kind, &place, object, true);
+        self.take_in(key.kind, &place, seen);
     }
 
     /// Takes an object that a composer looked up: its body is kept from now on.
     pub(crate) fn fetched(&self, key: &Key, object: Value) {
-        let entry = Entry::of(key.kind, object, true, &self.managers);
-        self.take_in(key.kind, &Place::of(key), entry);
+        let seen = Seen::of(key.kind, object, true, &self.managers);
+        self.take_in(key.kind, &Place::of(key), seen);
     }
 
     /// Wakes the dependent subjects, since the watch won't: its event is known by then.
-    fn take_in(&self, kind: ResourceKind, place: &Place, entry: Entry) {
+    fn take_in(&self, kind: ResourceKind, place: &Place, seen: Seen) {
         let objects = self.objects(kind, place.namespace());
-        let change = objects.and_then(|mut objects| objects.learn(place, entry));
+        let change = objects.and_then(|mut objects| objects.learn(place, seen));
         if let Some(change) = change {
             self.changed(kind, place, &change);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use provider_composer::reconcile::may_own;
 use provider_composer::{Key, Lookup};
 
-use super::entry::{Entry, Head, Place};
+use super::entry::{Entry, Head, Place, Seen};
 use crate::apply::Digest;
 
 /// What is known of a kind as a whole.
@@ -59,8 +59,8 @@ impl Objects {
 
     /// Takes an object from the watch or from a list. Returns none if it, or something newer, is known already, or if only
     /// its resourceVersion changed.
-    pub(crate) fn saw(&mut self, place: &Place, entry: Entry) -> Option<Change> {
-        let head = entry.head();
+    pub(crate) fn saw(&mut self, place: &Place, seen: Seen) -> Option<Change> {
+        let Seen { entry, head } = seen;
         self.reached = self.reached.max(head.version());
         let before = self.head(place);
         let known = before.as_ref().is_some_and(|before| {
@@ -101,8 +101,8 @@ impl Objects {
     /// Takes the response to a write or read of this process. A response that is older than the watch's position is
     /// ignored, because taking it would restore a deleted object. A newer one is a change like any other, and known
     /// already when the watch shows it.
-    pub(crate) fn learn(&mut self, place: &Place, entry: Entry) -> Option<Change> {
-        let head = entry.head();
+    pub(crate) fn learn(&mut self, place: &Place, seen: Seen) -> Option<Change> {
+        let Seen { entry, head } = seen;
         let before = self.head(place);
         let same = before
             .as_ref()

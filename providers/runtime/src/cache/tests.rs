@@ -71,11 +71,11 @@ fn secret(version: u64) -> Value {
 /// As the watch does it.
 fn saw(cache: &Cache, key: &Key, version: u64) {
     let place = Place::of(key);
-    let entry = cache.entry(key.kind, &place, secret(version), false);
+    let seen = cache.seen(key.kind, &place, secret(version), false);
     let change = cache
         .objects(key.kind, "default")
         .unwrap()
-        .saw(&place, entry);
+        .saw(&place, seen);
     if let Some(change) = change {
         cache.changed(key.kind, &place, &change);
     }
@@ -158,8 +158,8 @@ fn foreign_objects_take_little_memory_however_large_they_are() {
             });
             let object = json!({ "metadata": metadata, "data": long });
             let place = Place::new("b", &number.to_string());
-            let entry = cache.entry(kind, &place, object, whole);
-            cache.objects(kind, "b").unwrap().saw(&place, entry);
+            let seen = cache.seen(kind, &place, object, whole);
+            cache.objects(kind, "b").unwrap().saw(&place, seen);
         }
         let objects = cache.objects(kind, "b").unwrap();
         let sizes = objects.within("b").map(|(_, entry)| entry.size());
@@ -176,7 +176,8 @@ fn nodes_are_kept_before_anyone_reads_them_unless_they_are_large() {
         let labels = json!({ "role": label });
         let object =
             json!({ "metadata": { "name": "a", "resourceVersion": "1", "labels": labels } });
-        cache.entry(kind, &Place::new("", "a"), object, true).whole
+        let seen = cache.seen(kind, &Place::new("", "a"), object, true);
+        seen.entry.whole
     };
     assert!(is_whole(Node::KIND, "hypervisor"));
     assert!(!is_whole(Node::KIND, &"x".repeat(64 * 1024)));
@@ -192,7 +193,8 @@ fn pods_in_the_namespace_of_a_subject_are_kept_before_anyone_reads_them() {
         let metadata = json!({ "name": "a", "namespace": namespace, "resourceVersion": "1", "labels": labels });
         let object = json!({ "metadata": metadata, "spec": { "nodeName": "b" } });
         let place = Place::new(namespace, "a");
-        cache.entry(Pod::KIND, &place, object, true).whole
+        let seen = cache.seen(Pod::KIND, &place, object, true);
+        seen.entry.whole
     };
     assert!(is_whole("agents-prod", "agent"));
     assert!(!is_whole("agents-prod", &"x".repeat(64 * 1024)));

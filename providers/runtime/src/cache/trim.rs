@@ -133,7 +133,7 @@ mod tests {
     use provider_composer::Resource;
     use serde_json::json;
 
-    use crate::cache::entry::Entry;
+    use crate::cache::entry::Seen;
 
     use super::*;
 
@@ -178,7 +178,8 @@ mod tests {
 
     #[test]
     fn of_a_node_only_what_is_read_is_kept() {
-        let kept = |version, heartbeat| Entry::of(Node::KIND, node(version, heartbeat), true, &[]);
+        let kept =
+            |version, heartbeat| Seen::of(Node::KIND, node(version, heartbeat), true, &[]).entry;
         let seen = kept("9", "2026-01-01T00:00:00Z");
         assert_eq!(
             seen.value(),
@@ -234,7 +235,7 @@ mod tests {
                 "containerStatuses": [status("libvirtd", &terminated)],
             },
         });
-        let seen = Entry::of(Pod::KIND, pod, true, &[]);
+        let seen = Seen::of(Pod::KIND, pod, true, &[]).entry;
         assert_eq!(
             seen.value(),
             json!({

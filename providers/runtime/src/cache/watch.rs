@@ -227,11 +227,11 @@ impl Follower<'_> {
         object["apiVersion"] = self.kind.api_version().into();
         object["kind"] = self.kind.kind.into();
         let is_whole = self.extent == Extent::Whole;
-        let entry = self.cache.entry(self.kind, &place, object, is_whole);
+        let seen = self.cache.seen(self.kind, &place, object, is_whole);
         let change = self
             .cache
             .objects(self.kind, self.namespace)
-            .and_then(|mut objects| objects.saw(&place, entry));
+            .and_then(|mut objects| objects.saw(&place, seen));
         if let Some(change) = change {
             self.cache.changed(self.kind, &place, &change);
         }

@@ -142,7 +142,8 @@ impl Controller {
             return Outcome::Failed;
         }
         let began = Instant::now();
-        let (resource, head) = (entry.value(), entry.head());
+        let resource = entry.value();
+        let head = Head::of(&resource);
         let subject = Subject {
             id,
             operator: operator.as_ref(),

@@ -31,8 +31,7 @@ enum Effect {
 /// What to do with an object that is the subject's to apply.
 enum Step {
     Nothing,
-    /// Apply it; with the uid of the existing object.
-    Apply(Option<String>),
+    Apply,
     /// Read its body first.
     Look,
 }
@@ -120,27 +119,28 @@ impl Controller {
         subject: &Subject<'_>,
         key: &Key,
         object: &Value,
-        entry: Option<Entry>,
+        mut entry: Option<Entry>,
     ) -> One {
         let manager = subject.operator.name();
         let wanted = wanted(object);
-        let mut step = self.step(subject, key, wanted, entry);
+        let mut step = self.step(subject, key, wanted, entry.as_ref());
         if let Step::Look = step {
             match self.api.get(key).await? {
                 Some(object) => self.cache.learn(key, object),
                 None => return Ok(Ok(Effect::Outdated)),
             }
-            let entry = match self.due(subject, key, Write::Apply(object)) {
+            entry = match self.due(subject, key, Write::Apply(object)) {
                 Ok(entry) => entry.and_then(Lookup::found),
                 Err(problem) => return Ok(Err(problem)),
             };
-            step = self.step(subject, key, wanted, entry);
+            step = self.step(subject, key, wanted, entry.as_ref());
         }
-        let uid = match step {
+        match step {
             Step::Nothing => return Ok(Ok(Effect::Nothing)),
-            Step::Apply(uid) => uid,
+            Step::Apply => {}
             Step::Look => return Ok(Ok(Effect::Outdated)),
-        };
+        }
+        let uid = entry.map(|entry| entry.head().uid);
         let applied = self
             .api
             .apply(subject.guard, manager, key, uid.as_deref(), object)
@@ -197,19 +197,21 @@ impl Controller {
         }
     }
 
-    fn step(&self, subject: &Subject<'_>, key: &Key, wanted: Digest, entry: Option<Entry>) -> Step {
-        let Some(entry) = entry else {
-            return Step::Apply(None);
-        };
+    fn step(
+        &self,
+        subject: &Subject<'_>,
+        key: &Key,
+        wanted: Digest,
+        entry: Option<&Entry>,
+    ) -> Step {
         let manager = subject.operator.name();
-        let uid = entry.head().uid;
-        match entry.managed_by(manager) {
+        match entry.and_then(|entry| entry.managed_by(manager)) {
             Some(managed) if managed.applied => match managed.digest {
                 Some(is) if self.cache.is_as_wanted(key, manager, wanted, is) => Step::Nothing,
-                Some(_) => Step::Apply(Some(uid)),
+                Some(_) => Step::Apply,
                 None => Step::Look,
             },
-            _ => Step::Apply(Some(uid)),
+            _ => Step::Apply,
         }
     }
 

@@ -50,8 +50,8 @@ fn secrets(names: &[&str]) -> Cache {
         let metadata = json!({ "name": name, "namespace": "default", "resourceVersion": "1" });
         let place = Place::new("default", name);
         let object = json!({ "metadata": metadata });
-        let entry = cache.entry(SECRET, &place, object, false);
-        cache.objects(SECRET, "default").unwrap().saw(&place, entry);
+        let seen = cache.seen(SECRET, &place, object, false);
+        cache.objects(SECRET, "default").unwrap().saw(&place, seen);
     }
     cache
 }
@@ -105,8 +105,8 @@ fn list_is_unknown_while_an_own_object_has_more_labels_than_are_kept() {
             "name": "one", "namespace": "default", "resourceVersion": "1", "labels": labels, "managedFields": fields,
         });
         let place = Place::new("default", "one");
-        let entry = cache.entry(SECRET, &place, json!({ "metadata": metadata }), false);
-        cache.objects(SECRET, "default").unwrap().saw(&place, entry);
+        let seen = cache.seen(SECRET, &place, json!({ "metadata": metadata }), false);
+        cache.objects(SECRET, "default").unwrap().saw(&place, seen);
         let view = View::new(&cache, &external, &failed);
         let role = BTreeMap::from([("role".to_owned(), "key".to_owned())]);
         view.keys(SECRET, "default", &role)
