@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use provider_composer::{Access, Operator, ResourceKind};
+use provider_composer::{Access, Operator};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -159,10 +159,6 @@ fn kubernetes(chart: &str) -> &'static str {
 }
 
 fn chart(name: &str, operators: &[Box<dyn Operator>]) -> Result<Files> {
-    let subjects: BTreeSet<ResourceKind> = operators
-        .iter()
-        .map(|operator| operator.subject())
-        .collect();
     let description = format!("The {name} of OpenStack control planes.");
     let mut files: Files = OPERATOR
         .iter()
@@ -181,20 +177,8 @@ fn chart(name: &str, operators: &[Box<dyn Operator>]) -> Result<Files> {
             files.insert(path.into(), yaml(&rules, source)?);
         }
     }
-    files.insert(
-        "files/view.yaml".into(),
-        yaml(&users(&subjects, &["get", "list", "watch"]), source)?,
-    );
-    files.insert(
-        "files/edit.yaml".into(),
-        yaml(
-            &users(
-                &subjects,
-                &["create", "delete", "deletecollection", "patch", "update"],
-            ),
-            source,
-        )?,
-    );
+    let resources = yaml(&resources(operators), "what the operator reconciles")?;
+    files.insert("files/resources.yaml".into(), resources);
     Ok(files)
 }
 
@@ -262,23 +246,14 @@ fn rules(operators: &[Box<dyn Operator>], namespaced: bool) -> Vec<Rule> {
         .collect()
 }
 
-/// What users of the operator's resources may do.
-fn users(subjects: &BTreeSet<ResourceKind>, verbs: &[&'static str]) -> Vec<Rule> {
-    let mut by_group: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for kind in subjects {
-        by_group
-            .entry(kind.group)
-            .or_default()
-            .push(kind.plural.to_owned());
+/// What an operator reconciles: resources by group.
+fn resources(operators: &[Box<dyn Operator>]) -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+    let mut by_group: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for operator in operators {
+        let kind = operator.subject();
+        by_group.entry(kind.group).or_default().insert(kind.plural);
     }
     by_group
-        .into_iter()
-        .map(|(group, resources)| Rule {
-            api_groups: vec![group.to_owned()],
-            resources,
-            verbs: verbs.to_vec(),
-        })
-        .collect()
 }
 
 #[cfg(test)]

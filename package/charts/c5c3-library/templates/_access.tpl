@@ -125,7 +125,7 @@ metadata:
     {{- include "c5c3.labels" . | nindent 4 }}
     rbac.authorization.k8s.io/aggregate-to-view: "true"
 rules:
-{{ .Files.Get "files/view.yaml" | trim }}
+  {{- include "c5c3.operator.rules" (list . "get" "list" "watch") | trim | nindent 2 }}
 ---
 # For the platform team: bind it where they may edit them. It isn't part of Kubernetes' role `edit`, since the author of an image
 # or of configuration acts with the rights of the pods that are created from it.
@@ -136,5 +136,15 @@ metadata:
   labels:
     {{- include "c5c3.labels" . | nindent 4 }}
 rules:
-{{ .Files.Get "files/edit.yaml" | trim }}
+  {{- include "c5c3.operator.rules" (list . "create" "delete" "deletecollection" "patch" "update") | trim | nindent 2 }}
+{{- end }}
+
+{{- /* Rules of a role for what the operator reconciles. Takes the root and the verbs. */}}
+{{- define "c5c3.operator.rules" -}}
+{{- $verbs := rest . }}
+{{- range $group, $resources := (first .).Files.Get "files/resources.yaml" | fromYaml -}}
+- apiGroups: [{{ $group }}]
+  resources: {{ toJson $resources }}
+  verbs: {{ toJson $verbs }}
+{{ end }}
 {{- end }}

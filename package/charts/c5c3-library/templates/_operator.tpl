@@ -23,9 +23,8 @@
 
 {{- /* The definitions of what the operator reconciles. */}}
 {{- define "c5c3.operator.definitions" -}}
-{{- range .Files.Get "files/view.yaml" | fromYamlArray }}
-{{- $group := first .apiGroups }}
-{{- range .resources }}
+{{- range $group, $resources := .Files.Get "files/resources.yaml" | fromYaml }}
+{{- range $resources }}
 - {{ . }}.{{ $group }}
 {{- end }}
 {{- end }}
