@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{OvnInfrastructure, RunningInfrastructure};
 use crate::{
     parts::{
-        HostPort, Kept, Members, Resources, Size, Storage, Switch, host::HOST, is_default,
-        reference::NAME,
+        HostPort, Kept, Members, Resources, Size, Switch, host::HOST, is_default, reference::NAME,
     },
     rule::Rule,
 };
@@ -44,16 +43,13 @@ impl Infrastructure {
     #[must_use]
     pub fn kept(self, running: &RunningInfrastructure) -> Kept<Self> {
         let is_external = self.mariadb.external.is_some();
-        let mariadb = match running.mariadb.clone().filter(|_| !is_external) {
-            Some(members) => {
-                let members = Members::from(members);
-                self.mariadb.kept(&members, running.max_scale.as_ref())
-            }
+        let mariadb = match running.mariadb.as_ref().filter(|_| !is_external) {
+            Some(members) => self.mariadb.kept(members, running.max_scale.as_ref()),
             None => Kept::nothing(self.mariadb),
         };
         let is_external = self.rabbitmq.external.is_some();
-        let rabbitmq = match running.rabbitmq.clone().filter(|_| !is_external) {
-            Some(members) => self.rabbitmq.kept(&Members::from(members)),
+        let rabbitmq = match running.rabbitmq.as_ref().filter(|_| !is_external) {
+            Some(members) => self.rabbitmq.kept(members),
             None => Kept::nothing(self.rabbitmq),
         };
         let sentences = [mariadb.sentence("MariaDB"), rabbitmq.sentence("RabbitMQ")];
@@ -116,11 +112,11 @@ impl Mariadb {
 
     /// The members.
     pub fn members(&self) -> Members {
-        members(
-            self.replicas,
-            &self.storage_size,
-            self.storage_class.clone(),
-        )
+        Members {
+            replicas: self.replicas,
+            storage_size: self.storage_size.clone(),
+            storage_class: self.storage_class.clone(),
+        }
     }
 
     /// This MariaDB over members that exist and the MaxScale before them: a Galera cluster gets and loses members, but a single member
@@ -136,8 +132,8 @@ impl Mariadb {
         let members = self.members().kept(existing, scales);
         let mut kept = members.map(|members| Self {
             replicas: members.replicas,
-            storage_size: members.storage.size,
-            storage_class: members.storage.class,
+            storage_size: members.storage_size,
+            storage_class: members.storage_class,
             ..self
         });
         if max_scale.is_some() && kept.value.max_scale().is_none() {
@@ -227,11 +223,11 @@ impl Default for Rabbitmq {
 impl Rabbitmq {
     /// The members.
     pub fn members(&self) -> Members {
-        members(
-            self.replicas,
-            &self.storage_size,
-            self.storage_class.clone(),
-        )
+        Members {
+            replicas: self.replicas,
+            storage_size: self.storage_size.clone(),
+            storage_class: self.storage_class.clone(),
+        }
     }
 
     /// This RabbitMQ over members that exist: it gets members, and loses none.
@@ -244,18 +240,10 @@ impl Rabbitmq {
         let members = self.members().kept(existing, scales);
         members.map(|members| Self {
             replicas: members.replicas,
-            storage_size: members.storage.size,
-            storage_class: members.storage.class,
+            storage_size: members.storage_size,
+            storage_class: members.storage_class,
             ..self
         })
-    }
-}
-
-fn members(replicas: u32, size: &Size, class: Option<String>) -> Members {
-    let size = size.clone();
-    Members {
-        replicas,
-        storage: Storage { size, class },
     }
 }
 

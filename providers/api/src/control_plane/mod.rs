@@ -38,7 +38,7 @@ pub use self::{
     korc::{BootstrapResource, CloudCredentialsRef, Korc},
     options::{CortexComponent, TempestComponent},
     ovn::{OvnInfrastructure, OvnMembers},
-    running::{RunningInfrastructure, RunningMembers},
+    running::RunningInfrastructure,
     server_image::{
         Checksum, ChecksumError, DiskFormat, FileCompression, ImageUrl, ImageUrlError, ServerImage,
     },

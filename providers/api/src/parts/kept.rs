@@ -1,5 +1,8 @@
 //! What stays of something that exists, because its owner can't change it while it runs.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::Size;
 
 /// A desired value over one that exists: where the owner can't change a field, it keeps what exists.
@@ -85,13 +88,17 @@ impl Storage {
     }
 }
 
-/// Members with a volume each, as they are desired or as they exist.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Members of a database or a message bus, as they are desired or as they exist.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Members {
     /// Number of members.
     pub replicas: u32,
-    /// The volume of each.
-    pub storage: Storage,
+    /// Size of each member's volume.
+    pub storage_size: Size,
+    /// StorageClass of the volumes. Without it the cluster's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_class: Option<String>,
 }
 
 impl Members {
@@ -100,15 +107,24 @@ impl Members {
     #[must_use]
     pub fn kept(self, existing: &Self, scales: impl FnOnce(u32, u32) -> bool) -> Kept<Self> {
         let (running, desired) = (existing.replicas, self.replicas);
-        let storage = self.storage.kept_as("storageSize", &existing.storage);
+        let storage = self.storage().kept_as("storageSize", &existing.storage());
         let is_kept = running != desired && !scales(running, desired);
         let replicas = is_kept.then(|| format!("replicas: {running} instead of {desired}"));
         Kept {
             value: Self {
                 replicas: if is_kept { running } else { desired },
-                storage: storage.value,
+                storage_size: storage.value.size,
+                storage_class: storage.value.class,
             },
             fields: replicas.into_iter().chain(storage.fields).collect(),
+        }
+    }
+
+    /// The volume of each.
+    fn storage(&self) -> Storage {
+        Storage {
+            size: self.storage_size.clone(),
+            class: self.storage_class.clone(),
         }
     }
 }
@@ -173,9 +189,10 @@ mod tests {
 
     #[test]
     fn members_stay_where_their_owner_can_not_change_their_number() {
-        let members = |replicas, size| Members {
+        let members = |replicas, size: &str| Members {
             replicas,
-            storage: storage(size, None),
+            storage_size: size.parse().unwrap(),
+            storage_class: None,
         };
         let existing = members(3, "20Gi");
         let grows = |running: u32, desired: u32| desired > running;

@@ -140,12 +140,12 @@ impl Sizes {
     pub(crate) fn running(self) -> Result<RunningInfrastructure, String> {
         let (mariadb, max_scale) = self
             .running_mariadb?
-            .map(|running| (running.members.into(), running.max_scale))
+            .map(|running| (running.members, running.max_scale))
             .unzip();
         Ok(RunningInfrastructure {
             mariadb,
             max_scale: max_scale.flatten(),
-            rabbitmq: self.running_rabbitmq?.map(Into::into),
+            rabbitmq: self.running_rabbitmq?,
         })
     }
 }
@@ -198,7 +198,7 @@ impl Recipe<'_> {
         )?;
         if let Some(field) = held {
             kept.fields.push(field);
-            kept.value.storage_size = running.members.storage.size.clone();
+            kept.value.storage_size = running.members.storage_size.clone();
         }
         if running.pull_secrets != pull_secrets {
             let (running, desired) = (names(&running.pull_secrets), names(&pull_secrets));
@@ -251,7 +251,7 @@ impl Recipe<'_> {
         let size = &kept.value.storage_size;
         if let Some(field) = self.held(OF_RABBITMQ_CLAIMS, running, size, observed)? {
             kept.fields.push(field);
-            kept.value.storage_size = running.storage.size.clone();
+            kept.value.storage_size = running.storage_size.clone();
         }
         Ok(kept)
     }
@@ -280,7 +280,7 @@ impl Recipe<'_> {
                 let claims = self.claims(OF_RABBITMQ_CLAIMS, members, observed)?;
                 let sizes: Result<Vec<Size>, String> = claims.iter().map(Claimed::size).collect();
                 if let Some(size) = sizes?.into_iter().min_by_key(Size::bytes) {
-                    running.storage.size = size;
+                    running.storage_size = size;
                 }
             }
             Lookup::Unknown(why) => return Err(why),
@@ -297,7 +297,7 @@ impl Recipe<'_> {
         size: &Size,
         observed: &ObservedState<'_>,
     ) -> Result<Option<String>, String> {
-        let existing = &running.storage.size;
+        let existing = &running.storage_size;
         if size.bytes() <= existing.bytes() {
             return Ok(None);
         }
@@ -361,20 +361,18 @@ fn members(
 ) -> Result<Members, String> {
     let replicas = object.pointer(replicas).and_then(Value::as_u64);
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-    let size: Size = match text(size) {
+    let storage_size: Size = match text(size) {
         Some(size) => size
             .parse()
             .map_err(|error: SizeError| format!("{key}: {error}"))?,
-        None => otherwise.storage.size,
+        None => otherwise.storage_size,
     };
     Ok(Members {
         replicas: replicas
             .and_then(|replicas| u32::try_from(replicas).ok())
             .unwrap_or(otherwise.replicas),
-        storage: Storage {
-            size,
-            class: text(class).map(str::to_owned),
-        },
+        storage_size,
+        storage_class: text(class).map(str::to_owned),
     })
 }
 
