@@ -26,7 +26,7 @@ use provider_composer::{
 use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{
     Awaited, CacheServer, Component, Cron, KeystoneAccess, Messaging, NOVA, NOVA_CONDUCTOR,
-    NOVA_METADATA, NOVA_SCHEDULER, Scale, Service, ServiceContext, Values, all, cache, note_purged,
+    NOVA_METADATA, NOVA_SCHEDULER, Service, ServiceContext, Values, all, cache, note_purged,
     progress, uses,
 };
 
@@ -161,14 +161,10 @@ fn components<'a>(
     service: &'a Service<'a>,
     spec: &'a NovaSpec,
 ) -> Result<Vec<Component<'a>>, Failure> {
-    let scheduler = Scale {
-        replicas: spec.scheduler.replicas,
-        autoscaling: None,
-        resources: &spec.scheduler.resources,
-    };
+    let scheduler = &spec.scheduler.component;
     let mut components = vec![
         Component::of(service, NOVA_CONDUCTOR, "", (&spec.conductor).into())?,
-        Component::of(service, NOVA_SCHEDULER, "", scheduler)?,
+        Component::of(service, NOVA_SCHEDULER, "", scheduler.into())?,
         Component::of(service, NOVA_METADATA, "", (&spec.metadata).into())?,
         service.api((&spec.api).into())?,
     ];

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    parts::{NamedRef, Resources, Topology, is_default, keystone_access::URL},
+    parts::{Component, NamedRef, Resources, Topology, is_default, keystone_access::URL},
     rule::Rule,
 };
 
@@ -14,27 +14,14 @@ const URL_OF_SCHEDULER: Rule = Rule::new(
 );
 
 /// What chooses a host for each server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Scheduler {
-    /// Replicas.
-    #[schemars(range(min = 1, max = 1000))]
-    pub replicas: u32,
-    /// CPU and memory of each replica.
-    #[serde(skip_serializing_if = "is_default")]
-    pub resources: Resources,
+    /// How many there are, and how large each is.
+    #[serde(flatten)]
+    pub component: Component<2>,
     /// An external scheduler, which orders the hosts. It is an option of SAP's Nova: the image must be marked with fork.
     pub external_scheduler: ExternalScheduler,
-}
-
-impl Default for Scheduler {
-    fn default() -> Self {
-        Self {
-            replicas: 2,
-            resources: Resources::default(),
-            external_scheduler: ExternalScheduler::default(),
-        }
-    }
 }
 
 /// An external scheduler, which orders the hosts, for instance Cortex.

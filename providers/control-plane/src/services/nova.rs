@@ -22,8 +22,7 @@ impl Recipe<'_> {
         let spec = NovaSpec {
             api: said.api.clone(),
             scheduler: Scheduler {
-                replicas: said.scheduler.replicas,
-                resources: said.scheduler.resources.clone(),
+                component: said.scheduler.clone(),
                 external_scheduler: self.external_scheduler(),
             },
             conductor: said.conductor.clone(),
