@@ -285,11 +285,6 @@ impl<'a> Share<'a> {
                 dns_names: self.leases.names(),
                 ip_addresses: self.leases.addresses(),
                 usages: vec!["server auth".to_owned(), "client auth".to_owned()],
-                private_key: cert_manager::PrivateKey {
-                    algorithm: "ECDSA".to_owned(),
-                    size: 256,
-                    rotation_policy: "Always".to_owned(),
-                },
                 issuer_ref: issuer.clone(),
                 ..cert_manager::Certificate::default()
             },

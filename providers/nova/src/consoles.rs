@@ -80,7 +80,7 @@ impl Consoles {
             is_ca: Some(true),
             duration: Some(VALID.to_owned()),
             // With another key, proxy and hypervisors wouldn't know each other until both have new certificates.
-            private_key: key("Never"),
+            private_key: PrivateKey::permanent(),
             ..certificate(&names.authority, &["cert sign", "crl sign"], &root)
         };
         desired.apply(namespace, &names.authority, &manifest(service, signs));
@@ -195,21 +195,11 @@ fn certificate(secret: &str, usages: &[&str], issuer: &str) -> Certificate {
         common_name: Some(secret.to_owned()),
         secret_name: secret.to_owned(),
         usages: usages.iter().map(|&usage| usage.to_owned()).collect(),
-        private_key: key("Always"),
         issuer_ref: IssuerRef {
             name: issuer.to_owned(),
             kind: IssuerKind::Issuer,
         },
         ..Certificate::default()
-    }
-}
-
-/// A key of the curve P-256, and whether it changes with each renewal.
-fn key(rotation_policy: &str) -> PrivateKey {
-    PrivateKey {
-        algorithm: "ECDSA".to_owned(),
-        size: 256,
-        rotation_policy: rotation_policy.to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::awaited::Awaited;
 use crate::component::Component;
 use crate::digest::digest;
 use crate::manifest::Manifest;
-use crate::manifest::cert_manager::{self, PrivateKey};
+use crate::manifest::cert_manager;
 use crate::secret::Values;
 use crate::service::Service;
 
@@ -41,11 +41,6 @@ impl Certificate {
                 // Shorter names are ambiguous: what they resolve to depends on the client's namespace.
                 dns_names: vec![component.host(), format!("{name}.{namespace}.svc")],
                 usages: vec!["server auth".to_owned()],
-                private_key: PrivateKey {
-                    algorithm: "ECDSA".to_owned(),
-                    size: 256,
-                    rotation_policy: "Always".to_owned(),
-                },
                 issuer_ref: issuer.clone(),
                 ..cert_manager::Certificate::default()
             };

@@ -5,7 +5,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason};
 use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::cert_manager::{Certificate, PrivateKey};
+use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::{Awaited, Values, issued};
 
 use crate::network::{Database, Network};
@@ -130,11 +130,6 @@ impl Network<'_> {
                 secret_name: secret.to_owned(),
                 dns_names: names,
                 usages: usages.collect(),
-                private_key: PrivateKey {
-                    algorithm: "ECDSA".to_owned(),
-                    size: 256,
-                    rotation_policy: "Always".to_owned(),
-                },
                 issuer_ref: issuer.clone(),
                 ..Certificate::default()
             },

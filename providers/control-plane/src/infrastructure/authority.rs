@@ -93,7 +93,7 @@ impl Recipe<'_> {
             secret_name: AUTHORITY.to_owned(),
             usages: vec!["cert sign".to_owned(), "crl sign".to_owned()],
             // With another key, certificates that are in use would no longer be trusted.
-            private_key: key("Never"),
+            private_key: PrivateKey::permanent(),
             issuer_ref: issuer(ROOT),
             ..Certificate::default()
         };
@@ -122,15 +122,6 @@ fn issuer(name: &str) -> IssuerRef {
     IssuerRef {
         name: name.to_owned(),
         kind: IssuerKind::Issuer,
-    }
-}
-
-/// A key of the curve P-256, and whether it changes with each renewal.
-pub(crate) fn key(rotation_policy: &str) -> PrivateKey {
-    PrivateKey {
-        algorithm: "ECDSA".to_owned(),
-        size: 256,
-        rotation_policy: rotation_policy.to_owned(),
     }
 }
 

@@ -13,7 +13,7 @@ use provider_openstack::manifest::prometheus::{
 use provider_openstack::manifest::rabbitmq::ClusterTls;
 use provider_openstack::{default_profile, selector, unescalated};
 
-use super::authority::{key, manifest};
+use super::authority::manifest;
 use super::{RABBITMQ, Sizes, bounds, placement, requirements};
 use crate::manifest::rabbitmq::{
     Configuration, Override, Persistence, PodTemplateOverride, RabbitmqCluster,
@@ -180,7 +180,6 @@ impl Recipe<'_> {
             secret_name: CERTIFICATE.to_owned(),
             dns_names: vec![format!("{host}.cluster.local"), host],
             usages: vec!["server auth".to_owned()],
-            private_key: key("Always"),
             issuer_ref,
             ..Certificate::default()
         };

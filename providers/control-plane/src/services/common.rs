@@ -13,7 +13,7 @@ use provider_openstack::{
 };
 
 use crate::graph::{Node, Step};
-use crate::infrastructure::authority::{key, manifest};
+use crate::infrastructure::authority::manifest;
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
 
@@ -123,7 +123,6 @@ impl Recipe<'_> {
                 secret_name: secret.clone(),
                 dns_names: vec![exposure.hostname.clone()],
                 usages: vec!["server auth".to_owned()],
-                private_key: key("Always"),
                 issuer_ref: issuer.clone(),
                 ..Certificate::default()
             };

@@ -60,7 +60,7 @@ impl Kind for Issuer {
 }
 
 /// The key of a certificate.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PrivateKey {
     /// Algorithm.
@@ -69,4 +69,25 @@ pub struct PrivateKey {
     pub size: u16,
     /// Whether each renewal replaces it.
     pub rotation_policy: String,
+}
+
+impl Default for PrivateKey {
+    /// A key of the curve P-256 that each renewal replaces.
+    fn default() -> Self {
+        Self {
+            algorithm: "ECDSA".to_owned(),
+            size: 256,
+            rotation_policy: "Always".to_owned(),
+        }
+    }
+}
+
+impl PrivateKey {
+    /// A key of the curve P-256 that no renewal replaces.
+    pub fn permanent() -> Self {
+        Self {
+            rotation_policy: "Never".to_owned(),
+            ..Self::default()
+        }
+    }
 }
