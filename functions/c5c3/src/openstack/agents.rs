@@ -4,13 +4,11 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::HypervisorClusterSpec;
-use c5c3_api::control_plane::ControlPlaneStatus;
 use c5c3_api::hypervisor::{AGENTS, CELL, FIRST_CELL};
 use function_protocol::Fatal;
 
 use super::Recipe;
 use super::control_plane::is_active;
-use super::site::CONTROL_PLANE;
 use crate::composed::Composed;
 use crate::manifest::Manifest;
 use crate::manifest::external_secrets::{ExternalSecret, PushSecret, REFRESH};
@@ -41,13 +39,10 @@ impl Recipe<'_> {
         let pools: Vec<_> = pools
             .filter(|pool| pool.name.name() != control_plane)
             .collect();
-        let status = composed
-            .observation::<ControlPlaneStatus>(CONTROL_PLANE)
-            .status;
         let mut sources = Vec::new();
         let mut waiting = Vec::new();
         for source in self.sources().into_iter().filter(|_| !pools.is_empty()) {
-            let exists = condition(&status.conditions, source.condition)
+            let exists = condition(&self.existing.status.conditions, source.condition)
                 .is_some_and(|condition| condition.status == "True");
             let push = self.push_source(&source);
             let resource = format!("push-agents-{}", source.name);

@@ -5,7 +5,6 @@ use c5c3_api::{Condition, Reason};
 use function_protocol::{Fatal, Response};
 
 use super::Recipe;
-use crate::composed::Composed;
 use crate::observed::condition;
 use crate::transitions;
 
@@ -17,7 +16,7 @@ impl Recipe<'_> {
     ///
     /// # Errors
     /// The site gives an address to two claims, or the claim's size has a flavor that the site doesn't have.
-    pub fn bootstrap(&self, composed: &Composed<'_>) -> Result<Bootstrap, Fatal> {
+    pub fn bootstrap(&self) -> Result<Bootstrap, Fatal> {
         let (claim, preset) = (&self.cluster.spec, &self.presets.bootstrap);
         let metadata = &self.cluster.metadata;
         let key = format!("{}/{}", metadata.claim_namespace(), metadata.claim_name());
@@ -25,7 +24,7 @@ impl Recipe<'_> {
         let external = name.and_then(|name| Some((name, preset.external_networks.get(name)?)));
         let external = external.map(|(name, network)| network.of(name, &key));
         let site = preset.network.as_ref();
-        let site = site.filter(|_| claim.services.neutron && self.access(composed).is_some());
+        let site = site.filter(|_| claim.services.neutron && self.access().is_some());
         let (flavors, images) = (self.flavors()?, self.images()?);
         Ok(Bootstrap {
             flavors: match claim.services.nova {

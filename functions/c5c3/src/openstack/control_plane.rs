@@ -125,8 +125,8 @@ impl Recipe<'_> {
                 ..CortexComponent::default()
             }),
             tempest: self.tempest(preset, composed),
-            access: self.access(composed),
-            bootstrap: self.bootstrap(composed)?,
+            access: self.access(),
+            bootstrap: self.bootstrap()?,
             global: self.global(composed),
             ..ControlPlaneSpec::default()
         };
@@ -217,7 +217,7 @@ impl Recipe<'_> {
             .issuer_ref
             .as_ref()
             .or(self.presets.issuer.as_ref());
-        let networks = self.hypervisor_networks(composed);
+        let networks = self.hypervisor_networks();
         Global {
             region: claim.region.clone(),
             tls: ControlPlaneTls {
@@ -246,21 +246,20 @@ impl Recipe<'_> {
 
     /// The addresses of the hypervisors' nodes. While those of a pool aren't known, all stay as they are: without its network
     /// the agents of a pool would lose their control plane.
-    fn hypervisor_networks(&self, composed: &Composed<'_>) -> Option<Vec<Cidr>> {
+    fn hypervisor_networks(&self) -> Option<Vec<Cidr>> {
         if !self.cluster.spec.services.nova {
             return None;
         }
         let pools = self.site.hypervisors.iter();
         pools.map(Named::nodes).collect::<Option<_>>().or_else(|| {
-            let last: ControlPlaneSpec = composed.last_wanted(CONTROL_PLANE)?;
-            last.global.network.hypervisor_networks
+            let last = self.existing.spec.as_ref()?;
+            last.global.network.hypervisor_networks.clone()
         })
     }
 
     /// The physical networks of the claim's hypervisors, with the VLANs that are its own in all pools. While a share doesn't report
     /// them, all stay as they are: Neutron would refuse networks that exist.
     fn physical_networks(&self, composed: &Composed<'_>) -> Vec<PhysicalNetwork> {
-        let last = composed.last_wanted::<ControlPlaneSpec>(CONTROL_PLANE);
         let mut networks: BTreeMap<String, PhysicalNetwork> = BTreeMap::new();
         for pool in &self.site.hypervisors {
             let share =
@@ -270,7 +269,7 @@ impl Recipe<'_> {
             });
             let reported = share.status.physical_networks;
             if reported.len() < expected
-                && let Some(last) = &last
+                && let Some(last) = &self.existing.spec
             {
                 return last.global.network.physical_networks.clone();
             }

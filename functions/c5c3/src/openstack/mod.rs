@@ -6,6 +6,7 @@ mod bootstrap;
 mod ceph;
 mod control_plane;
 mod deletion;
+mod existing;
 mod exposure;
 mod keys;
 mod part;
@@ -31,6 +32,7 @@ use crate::composed::Composed;
 use crate::composite::Composite;
 use crate::input::{self, OpenStackPresets};
 use crate::names::Names;
+use existing::Existing;
 use part::Part;
 use site::Site;
 use size::Running;
@@ -44,6 +46,7 @@ struct Recipe<'a> {
     cluster: &'a OpenStackCluster,
     presets: &'a OpenStackPresets,
     names: Names<'a>,
+    existing: Existing,
     /// What the control plane runs with.
     running: Running,
     /// The part of each hypervisor pool, in the order of the spec.
@@ -60,7 +63,8 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let presets: OpenStackPresets = input::read(request)?;
     let names = Names::of(cluster.metadata.claim_name())?;
     let preset = presets.size(cluster.spec.size)?;
-    let running = Running::of(&preset.infrastructure, request)?;
+    let existing = Existing::of(request);
+    let running = Running::of(&preset.infrastructure, &existing, request)?;
     let parts = Part::all(&cluster.spec, &preset.share);
     let exceeded = part::exceeded(&cluster.spec, &preset.share);
     let site = Site::survey(&cluster, &presets, &parts, request, response)?;
@@ -69,6 +73,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         cluster: &cluster,
         presets: &presets,
         names,
+        existing,
         running,
         parts,
         site,

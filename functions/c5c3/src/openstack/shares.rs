@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::control_plane::ControlPlaneStatus;
 use c5c3_api::hypervisor::{Agents, Aggregate, HypervisorShareSpec, HypervisorShareStatus};
 use c5c3_api::parts::AgentEndpoint;
 use c5c3_api::{Condition, HypervisorClusterSpec};
@@ -10,7 +9,6 @@ use function_protocol::Fatal;
 use serde_json::Value;
 
 use super::Recipe;
-use super::site::CONTROL_PLANE;
 use crate::composed::Composed;
 use crate::manifest::{Kind, Manifest};
 use crate::observed::{Observation, condition};
@@ -65,8 +63,6 @@ impl Recipe<'_> {
         if !self.cluster.spec.services.nova {
             return Ok(shares);
         }
-        let control_plane = composed.observation::<ControlPlaneStatus>(CONTROL_PLANE);
-        let reported = control_plane.status.agent_endpoints;
         for (pool, part) in self.site.hypervisors.iter().zip(&self.parts) {
             let name = pool.name.name();
             let resource = resource(name);
@@ -97,7 +93,7 @@ impl Recipe<'_> {
                             ..Agents::default()
                         },
                         identity: identity(&resource, composed),
-                        endpoints: self.agent_endpoints(&reported, &resource, composed),
+                        endpoints: self.agent_endpoints(&resource, composed),
                         ..HypervisorShareSpec::default()
                     };
                     let share = Manifest::cluster_scoped(self.names.control_plane(), spec);
@@ -154,14 +150,10 @@ impl Recipe<'_> {
     }
 
     /// Where agents reach the control plane. While that isn't known, they keep the addresses that they have.
-    fn agent_endpoints(
-        &self,
-        reported: &[AgentEndpoint],
-        share: &str,
-        composed: &Composed<'_>,
-    ) -> Vec<AgentEndpoint> {
+    fn agent_endpoints(&self, share: &str, composed: &Composed<'_>) -> Vec<AgentEndpoint> {
+        let reported = &self.existing.status.agent_endpoints;
         if !reported.is_empty() || self.presets.hypervisor_access.is_none() {
-            return reported.to_vec();
+            return reported.clone();
         }
         let last: Option<HypervisorShareSpec> = composed.last_wanted(share);
         last.unwrap_or_default().endpoints

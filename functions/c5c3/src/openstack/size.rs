@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use super::Recipe;
 use super::control_plane::{ENFORCED, NAMESPACE};
+use super::existing::Existing;
 use super::pool_quota::KeptQuota;
-use super::site::CONTROL_PLANE;
-use crate::observed::{Observation, condition, last_composed};
+use crate::observed::{condition, last_composed};
 use crate::transitions;
 
 /// Whether the control plane and the quotas of its pools have the claim's size. It isn't set before it has been False.
@@ -43,11 +43,13 @@ impl Running {
     ///
     /// # Errors
     /// The observed Namespace isn't one.
-    pub fn of(wanted: &Infrastructure, request: &Request) -> Result<Self, Fatal> {
+    pub fn of(
+        wanted: &Infrastructure,
+        existing: &Existing,
+        request: &Request,
+    ) -> Result<Self, Fatal> {
         let wanted = wanted.clone();
-        let control_plane = request.observed().get(CONTROL_PLANE);
-        let control_plane = Observation::<ControlPlaneStatus>::of(control_plane);
-        if let Some(running) = &control_plane.status.infrastructure {
+        if let Some(running) = &existing.status.infrastructure {
             return Ok(Self {
                 infrastructure: wanted.kept(running),
                 is_baseline: false,

@@ -4,12 +4,10 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::Reason;
-use c5c3_api::control_plane::{Connection, ControlPlaneStatus, TenantAccess};
+use c5c3_api::control_plane::{Connection, TenantAccess};
 use function_protocol::{Fatal, Response};
-use serde::Deserialize;
 
 use super::Recipe;
-use super::site::CONTROL_PLANE;
 use crate::composed::Composed;
 use crate::manifest::Manifest;
 use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
@@ -22,13 +20,6 @@ pub const PUSH: &str = "push-tenant-clouds";
 /// Name of the composed ExternalSecret.
 pub const PULL: &str = "pull-tenant-clouds";
 
-/// What is read of the ControlPlane's spec as it was last wanted.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct LastAccess {
-    access: Option<TenantAccess>,
-}
-
 /// How far the clouds.yaml has come.
 pub struct Tenant {
     /// What it waits for.
@@ -39,10 +30,9 @@ pub struct Tenant {
 
 impl Recipe<'_> {
     /// What the tenant's first user may do. A site that hands out no clouds.yaml any more keeps the users that there are.
-    pub fn access(&self, composed: &Composed<'_>) -> Option<TenantAccess> {
+    pub fn access(&self) -> Option<TenantAccess> {
         if self.presets.tenant_access.is_none() {
-            let last: Option<LastAccess> = composed.last_wanted(CONTROL_PLANE);
-            return last?.access;
+            return self.existing.spec.as_ref()?.access;
         }
         Some(match self.is_admin_refused() {
             true => TenantAccess::Domain,
@@ -68,12 +58,11 @@ impl Recipe<'_> {
         if namespace.is_empty() {
             return Ok(None);
         }
-        let control_plane = composed.observation::<ControlPlaneStatus>(CONTROL_PLANE);
-        let source = control_plane.status.connection;
+        let source = self.existing.status.connection.as_ref();
         let name = self.names.with("clouds");
         let path = self.path("tenant/clouds");
         let store = &self.presets.secret_store;
-        let secret = source.as_ref().map(|source| source.secret_name.clone());
+        let secret = source.map(|source| source.secret_name.clone());
         let push = PushSecret::whole(
             secret.unwrap_or_else(|| name.clone()),
             path.clone(),

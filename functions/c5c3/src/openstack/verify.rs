@@ -4,10 +4,8 @@ use c5c3_api::Reason;
 use c5c3_api::control_plane::{ControlPlaneStatus, TempestComponent, Verified};
 use c5c3_api::tempest::{Tests, tested_services};
 use function_protocol::Response;
-use serde::Deserialize;
 
 use super::Recipe;
-use super::site::CONTROL_PLANE;
 use crate::composed::Composed;
 use crate::input::SizePreset;
 use crate::observed::condition;
@@ -15,13 +13,6 @@ use crate::transitions;
 
 /// The condition of the claim, and of its ControlPlane.
 const TESTS_PASSED: &str = "TestsPassed";
-
-/// What is read of the ControlPlane's spec as it was last wanted.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct LastTempest {
-    tempest: Option<TempestComponent>,
-}
 
 /// What Tempest found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +34,7 @@ impl Recipe<'_> {
         composed: &Composed<'_>,
     ) -> Option<TempestComponent> {
         let verify = self.cluster.spec.verify.as_ref()?;
-        let last: Option<LastTempest> = composed.last_wanted(CONTROL_PLANE);
+        let last = self.existing.spec.as_ref();
         let exists = last.is_some_and(|last| last.tempest.is_some());
         if !exists && !composed.all_ready() && !composed.is_rendered() {
             return None;
