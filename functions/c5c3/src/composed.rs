@@ -157,8 +157,13 @@ impl<'a> Composed<'a> {
 
     /// Whether an object is observed to be the composite's own.
     pub fn owns(&self, name: &str) -> bool {
-        let record = self.observation::<IgnoredStatus>(name).record;
-        self.owner.ownership("", "", record.as_ref()) == Ownership::Owned
+        self.is_own(&self.observation::<IgnoredStatus>(name))
+    }
+
+    /// Whether what was observed is the composite's own.
+    pub fn is_own<S>(&self, observation: &Observation<S>) -> bool {
+        let record = observation.record.as_ref();
+        self.owner.ownership("", "", record) == Ownership::Owned
     }
 
     /// Whether everything wanted so far is ready.

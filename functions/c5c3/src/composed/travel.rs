@@ -34,7 +34,7 @@ impl Composed<'_> {
         let waits = observation.exists && !(observation.synced && observation.status.is_ready());
         Ok(Transfer {
             waiting: waits.then_some(words),
-            done: !waits && self.owns(name),
+            done: !waits && self.is_own(&observation),
         })
     }
 }

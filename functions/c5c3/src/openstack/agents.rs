@@ -74,8 +74,8 @@ impl Recipe<'_> {
             return Ok(Vec::new());
         }
         let manifest = self.namespace_manifest();
-        composed.object(&resource, cluster, manifest, creation, is_active)?;
-        let creation = creation.when(composed.owns(&resource));
+        let namespace = composed.object(&resource, cluster, manifest, creation, is_active)?;
+        let creation = creation.when(composed.is_own(&namespace));
         let mut waiting = Vec::new();
         for (source, pushed) in sources {
             let pull = self.pull_source(source);
