@@ -22,7 +22,7 @@ struct Spec<'a> {
 }
 
 #[test]
-fn the_composite_and_the_input_are_read_into_types() {
+fn request_reads_the_composite_and_the_input_into_types() {
     let mut request = observing(json!({"spec": {"region": "eu-de-1"}}));
     let (asked, _) = Request::split(request.clone());
     assert_eq!(asked.composite::<Xr>().unwrap().spec.region, "eu-de-1");

@@ -48,7 +48,7 @@ pub fn root(definition: &Value) -> &Value {
 }
 
 #[test]
-fn every_definition_has_the_text_that_tells_whose_it_is() {
+fn definitions_have_the_text_that_tells_whose_they_are() {
     for definition in custom_resources() {
         assert_eq!(
             text(
@@ -74,7 +74,7 @@ fn names_of_definitions_are_told_from_others_in_the_same_groups() {
 }
 
 #[test]
-fn every_kind_of_the_contract_is_there() {
+fn kinds_of_the_contract_are_all_there() {
     let found: Vec<_> = custom_resources()
         .iter()
         .map(|definition| {
@@ -229,7 +229,7 @@ fn services_of_a_control_plane_are_read_by_either_name_and_by_none() {
 
 /// What is needed, by kind: nothing more.
 #[test]
-fn little_is_required() {
+fn specs_require_little() {
     let required: Vec<_> = custom_resources()
         .iter()
         .map(|definition| root(definition)["properties"]["spec"]["required"].clone())

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_services_own_rule_wins() {
+    fn rule_of_a_service_wins_over_a_global_one() {
         let global = rules(&[("a", "role:admin"), ("b", "role:admin")], Some("global"));
         let service = rules(&[("b", "!"), ("c", "@")], None);
         assert_eq!(

@@ -303,7 +303,7 @@ mod tests {
     use crate::testing::SECRET;
 
     #[test]
-    fn what_is_kept_is_what_was_seen() {
+    fn entry_has_what_was_seen() {
         let seen = json!({
             "apiVersion": "v1",
             "kind": "Secret",

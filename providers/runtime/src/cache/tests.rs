@@ -90,7 +90,7 @@ async fn woken(cache: &Cache) -> Option<Id> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asked_is_woken_by_what_another_wrote_and_only_once() {
+async fn dependent_is_woken_once_by_what_another_wrote() {
     let (cache, key, id) = cache();
     assert_eq!(woken(&cache).await.as_ref(), Some(&id), "it came");
     // The response to a write arrives before the watch event.
@@ -106,7 +106,7 @@ async fn who_asked_is_woken_by_what_another_wrote_and_only_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_is_read_is_no_change_unless_it_is_newer() {
+async fn body_that_is_read_is_no_change_unless_it_is_newer() {
     let (cache, key, id) = cache();
     woken(&cache).await;
     cache.fetched(&key, secret(1));
@@ -118,7 +118,7 @@ async fn a_body_that_is_read_is_no_change_unless_it_is_newer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_of_the_version_alone_wakes_no_dependent() {
+async fn change_of_the_version_alone_wakes_no_dependent() {
     let (cache, key, id) = cache();
     woken(&cache).await;
     let versioned = |version: &str, data: &str| {
@@ -301,7 +301,7 @@ async fn kind_that_is_not_installed_is_awaited_without_asking() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_watched_namespaces_are_read() {
+async fn operator_reads_only_watched_namespaces() {
     let server = Server::default();
     let namespaces = ["a", "b"].map(str::to_owned);
     let cache = Cache::new(&things(), &namespaces);

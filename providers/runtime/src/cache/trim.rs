@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_node_only_what_is_read_is_kept() {
+    fn node_is_kept_as_far_as_it_is_read() {
         let kept =
             |version, heartbeat| Seen::of(Node::KIND, node(version, heartbeat), true, &[]).entry;
         let seen = kept("9", "2026-01-01T00:00:00Z");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_pod_only_what_is_read_is_kept() {
+    fn pod_is_kept_as_far_as_it_is_read() {
         let terminated = json!({ "terminated": { "exitCode": 1, "message": "modprobe tun", "finishedAt": "2026-01-01T00:00:00Z" } });
         let status = |name: &str, state: &Value| {
             json!({
