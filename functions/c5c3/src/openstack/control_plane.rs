@@ -251,10 +251,10 @@ impl Recipe<'_> {
             return None;
         }
         let pools = self.site.hypervisors.iter();
-        pools.map(Named::nodes).collect::<Option<_>>().or_else(|| {
-            let last = self.existing.spec.as_ref()?;
-            last.global.network.hypervisor_networks.clone()
-        })
+        pools
+            .map(Named::nodes)
+            .collect::<Option<_>>()
+            .or_else(|| self.existing.network()?.hypervisor_networks.clone())
     }
 
     /// The physical networks of the claim's hypervisors, with the VLANs that are its own in all pools. While a share doesn't report
@@ -269,9 +269,9 @@ impl Recipe<'_> {
             });
             let reported = share.status.physical_networks;
             if reported.len() < expected
-                && let Some(last) = &self.existing.spec
+                && let Some(last) = self.existing.network()
             {
-                return last.global.network.physical_networks.clone();
+                return last.physical_networks.clone();
             }
             for network in reported {
                 match networks.get_mut(&network.name) {

@@ -2,8 +2,8 @@
 
 use c5c3_api::control_plane::{ControlPlaneNetwork, ControlPlaneStatus, TenantAccess};
 use function_protocol::Request;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
 use super::site::CONTROL_PLANE;
 use crate::observed::{Observation, last_composed};
@@ -24,16 +24,19 @@ pub struct LastSpec {
     pub access: Option<TenantAccess>,
     /// Whether there is a Tempest.
     pub tempest: Option<IgnoredAny>,
-    /// What is read of what holds for all services.
-    pub global: LastGlobal,
+    #[serde(deserialize_with = "if_readable")]
+    global: LastGlobal,
 }
 
-/// What is read of what holds for all services.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct LastGlobal {
-    /// Its networks.
-    pub network: ControlPlaneNetwork,
+struct LastGlobal {
+    network: Option<ControlPlaneNetwork>,
+}
+
+/// Empty where it can't be read: the rest of the spec can be.
+fn if_readable<'de, D: Deserializer<'de>>(global: D) -> Result<LastGlobal, D::Error> {
+    Ok(LastGlobal::deserialize(global).unwrap_or_default())
 }
 
 impl Existing {
@@ -49,5 +52,42 @@ impl Existing {
             status: Observation::<ControlPlaneStatus>::of(observed).status,
             spec: last.ok().flatten().map(|manifest| manifest.spec),
         }
+    }
+
+    /// The networks that it was last wanted with.
+    pub fn network(&self) -> Option<&ControlPlaneNetwork> {
+        self.spec.as_ref()?.global.network.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use function_protocol::Document;
+    use function_protocol::v1::{Resource, RunFunctionRequest, State};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn existing_keeps_the_access_where_networks_cannot_be_read() {
+        let global = json!({"network": {"mtu": "large"}});
+        let manifest = json!({"spec": {"access": "Domain", "global": global}});
+        let object = json!({"spec": {"forProvider": {"manifest": manifest}}});
+        let resource = Resource {
+            resource: Some(Document::from_value(&object).unwrap()),
+            ..Resource::default()
+        };
+        let observed = State {
+            resources: [(CONTROL_PLANE.to_owned(), resource)].into(),
+            ..State::default()
+        };
+        let (request, _) = Request::split(RunFunctionRequest {
+            observed: Some(observed),
+            ..RunFunctionRequest::default()
+        });
+        let existing = Existing::of(&request);
+        assert_eq!(existing.network(), None);
+        let access = existing.spec.and_then(|spec| spec.access);
+        assert_eq!(access, Some(TenantAccess::Domain));
     }
 }
