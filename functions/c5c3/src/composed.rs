@@ -26,7 +26,7 @@ pub use kinds::is_composed;
 const CREATE_ONLY: &[&str] = &["Observe", "Create"];
 
 /// What the provider may do with an object that isn't to be created yet.
-const OBSERVE_ONLY: &[&str] = &["Observe"];
+pub const OBSERVE_ONLY: &[&str] = &["Observe"];
 
 /// Collects what is wanted, and never drops what exists because something else could not be read.
 pub struct Composed<'a> {

@@ -18,8 +18,9 @@ impl Cluster<'_> {
     ///
     /// Whoever was admitted stays as long as it asks, and gets more nodes where they fit. It stays, too, when the pool becomes dedicated or
     /// no longer allows its namespace, since its servers run there, but is promised no more nodes. A claim that was restored from a backup asks
-    /// only once what it composed is handed over to it, and stays until then. Others follow by age, where the nodes that they can't do
-    /// without fit into what the pool can have; a dedicated pool admits one.
+    /// only once what it composed is handed over to it, and stays until then. A consumer whose Object has no controller stays, too, although
+    /// the status may have lost it. Others follow by age, where the nodes that they can't do without fit into what the pool can have; a
+    /// dedicated pool admits one.
     pub fn consumers<K: Pool>(
         &self,
         spec: &K,
@@ -27,17 +28,24 @@ impl Cluster<'_> {
         request: &Request,
         response: &mut Response,
     ) -> Result<Vec<Consumer>, Fatal> {
-        let Some(mut requests) = requests(self.metadata, request, response)? else {
+        let Some(requests) = requests(self.metadata, request, response)? else {
             return Ok(last.to_vec());
         };
+        let has_uid = |request: &PoolRequest| request.consumer.uid.is_some();
+        let (mut requests, unowned): (Vec<_>, Vec<_>) = requests.into_iter().partition(has_uid);
+        let unowned: Vec<Consumer> = unowned.into_iter().map(|one| one.consumer).collect();
         let (mode, sharing) = spec.sharing();
-        requests.extend(self.restored::<K>(last, &requests, request, response));
-        let last = Last::of(last);
+        let recorded = recorded(last, &unowned);
+        let silent = self.silent::<K>(&recorded, &requests, &unowned, request, response);
+        let last = Last::of(&recorded);
         let is_allowed = |consumer: &Consumer| allows(sharing, &consumer.namespace);
         requests
             .retain(|request| is_allowed(&request.consumer) || last.has_uid_of(&request.consumer));
+        requests.extend(silent);
         requests.sort_by_cached_key(|request| seniority(request, &last));
-        requests.dedup_by(|one, other| one.consumer.uid == other.consumer.uid);
+        requests.dedup_by(|one, other| {
+            one.consumer.uid.is_some() && one.consumer.uid == other.consumer.uid
+        });
 
         let most = spec.most_hosts().unwrap_or(u32::MAX);
         let held = requests
@@ -47,6 +55,10 @@ impl Cluster<'_> {
         let mut admitted: Vec<Consumer> = Vec::new();
         for PoolRequest { mut consumer, .. } in requests {
             let before = last.get(&consumer);
+            // Where it can't be read how many nodes a consumer needs, those that it was promised may be in use.
+            consumer.min_hosts = consumer
+                .min_hosts
+                .or(before.and_then(|before| before.min_hosts));
             let is_taken = mode == SharingMode::Dedicated && !admitted.is_empty();
             if before.is_none() && (is_taken || sharing.is_full(admitted.len())) {
                 break;
@@ -69,31 +81,37 @@ impl Cluster<'_> {
         Ok(admitted)
     }
 
-    /// Returns the consumers of last time that request nothing and whose claims were restored from a backup. Consumers whose claims this
-    /// call doesn't look up are kept. Each write of the pool changes which claims are looked up. With a fixed order, claims that never
-    /// request anything would keep all later ones from being looked up, and their owner could delete claims that then stay consumers.
-    fn restored<K: Pool>(
+    /// Returns the consumers of last time that request nothing and stay: those of Objects without a controller, and those whose claims were
+    /// restored from a backup. Consumers whose claims this call doesn't look up are kept. Each write of the pool changes which claims are
+    /// looked up. With a fixed order, claims that never request anything would keep all later ones from being looked up, and their owner
+    /// could delete claims that then stay consumers.
+    fn silent<K: Pool>(
         &self,
         last: &[Consumer],
         requests: &[PoolRequest],
+        unowned: &[Consumer],
         request: &Request,
         response: &mut Response,
     ) -> Vec<PoolRequest> {
         let asking: BTreeSet<_> = requests.iter().map(|asked| path(&asked.consumer)).collect();
+        let unowned: BTreeSet<_> = unowned.iter().map(path).collect();
         let pools = &self.presets.pool_namespace;
         let mut lookups: BTreeMap<&str, usize> = BTreeMap::new();
         let mut left = LOOKUPS;
         let mut kept = Vec::new();
-        let without_request = last
+        let mut without_request: Vec<&Consumer> = last
             .iter()
-            .filter(|consumer| !asking.contains(&path(consumer)));
-        let without_request =
-            without_request.filter_map(|consumer| Some((consumer.uid.as_deref()?, consumer)));
-        let mut without_request: Vec<(&str, &Consumer)> = without_request.collect();
-        without_request.sort_by_cached_key(|(uid, _)| draw(&self.metadata.resource_version, uid));
-        for (_, consumer) in without_request {
+            .filter(|consumer| !asking.contains(&path(consumer)))
+            .collect();
+        without_request.sort_by_cached_key(|consumer| {
+            let name = consumer.uid.as_deref().unwrap_or(&consumer.name);
+            draw(&self.metadata.resource_version, name)
+        });
+        for consumer in without_request {
             let of_namespace = lookups.entry(&consumer.namespace).or_default();
-            let is_looked_up = left > 0 && *of_namespace < LOOKUPS_PER_NAMESPACE;
+            let is_looked_up = !unowned.contains(&path(consumer))
+                && left > 0
+                && *of_namespace < LOOKUPS_PER_NAMESPACE;
             if is_looked_up {
                 *of_namespace += 1;
                 left -= 1;
@@ -108,6 +126,18 @@ impl Cluster<'_> {
         }
         kept
     }
+}
+
+/// The consumers of last time, and those of Objects without a controller, which a status that got lost doesn't name.
+fn recorded(last: &[Consumer], unowned: &[Consumer]) -> Vec<Consumer> {
+    let mut paths: BTreeSet<_> = last.iter().map(path).collect();
+    let mut recorded = last.to_vec();
+    for consumer in unowned {
+        if paths.insert(path(consumer)) {
+            recorded.push(consumer.clone());
+        }
+    }
+    recorded
 }
 
 /// Which claim a consumer is, whatever its UID.

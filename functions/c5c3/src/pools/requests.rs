@@ -11,7 +11,7 @@ use c5c3_api::Consumer;
 use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
 use serde::Deserialize;
 
-use crate::composed::object_api_version;
+use crate::composed::{OBSERVE_ONLY, object_api_version};
 use crate::composite::{CLAIM_NAME, CLAIM_NAMESPACE, Metadata};
 use crate::manifest::ObjectMeta;
 
@@ -21,13 +21,16 @@ const POOL: &str = "c5c3.io/pool-";
 /// Annotation with the time at which the claim was created.
 const CREATED: &str = "c5c3.io/claim-created";
 
+/// Label of what Crossplane composes: the composite resource's name.
+const COMPOSITE: &str = "crossplane.io/composite";
+
 /// The name of the requirement for the Objects whose claims request a pool.
 const KEY: &str = "requests";
 
 /// A claim that wants to consume a pool.
 #[derive(Clone, Debug)]
 pub struct PoolRequest {
-    /// The claim, and the nodes that it can't do without.
+    /// The claim, and the nodes that it can't do without. Without a UID, it isn't known which claim of its name this is.
     pub consumer: Consumer,
     /// When the claim was created, RFC 3339 in UTC.
     pub created: String,
@@ -36,11 +39,21 @@ pub struct PoolRequest {
 #[derive(Deserialize)]
 struct Object {
     metadata: Requested,
+    #[serde(default)]
+    spec: Allowed,
+}
+
+/// What the provider may do with what an Object stands for.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Allowed {
+    management_policies: Option<Vec<String>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Requested {
+    name: String,
     namespace: Option<String>,
     labels: BTreeMap<String, String>,
     annotations: BTreeMap<String, String>,
@@ -124,39 +137,49 @@ pub fn requests(
     let documents = objects.iter().filter_map(|object| object.resource.as_ref());
     let objects: Result<Vec<Object>, _> = documents.map(|document| document.parse()).collect();
     let objects = objects.map_err(|error| Fatal::from(error).within(KEY))?;
-    let requests = objects.into_iter().map(|object| object.metadata);
-    Ok(Some(
-        requests
-            .filter_map(|requested| requested.of(pool))
-            .collect(),
-    ))
+    let requests = objects.into_iter().filter_map(|object| object.of(pool));
+    Ok(Some(requests.collect()))
 }
 
-impl Requested {
-    /// What is requested of a pool; none where Crossplane hasn't made the claim's composite resource the controller.
+impl Object {
+    /// What is requested of a pool. Without a controller, as after a restore without ownerReferences, the request has no UID: what the Object
+    /// stands for may be in use. Only where the provider may do no more than observe, no pool has admitted the claim, and nothing is requested.
     ///
     /// A namespaced Object is its namespace's, whatever its labels say.
-    fn of(mut self, pool: &Metadata) -> Option<PoolRequest> {
-        let mut references = self.owner_references.into_iter();
-        let composite = references.find(|reference| reference.controller)?;
-        let hosts = self.annotations.get(&label(pool));
+    fn of(self, pool: &Metadata) -> Option<PoolRequest> {
+        let Requested {
+            name,
+            namespace,
+            mut labels,
+            mut annotations,
+            owner_references,
+        } = self.metadata;
+        let mut references = owner_references.into_iter();
+        let controller = references.find(|reference| reference.controller);
+        let policies = self.spec.management_policies;
+        let observes = policies.is_some_and(|policies| policies == OBSERVE_ONLY);
+        if controller.is_none() && observes {
+            return None;
+        }
+        let hosts = annotations.get(&label(pool));
         let min_hosts = hosts.and_then(|hosts| hosts.parse().ok());
-        let (name, namespace) = match self.namespace {
+        let (claim_name, namespace) = match namespace {
             Some(namespace) => (None, Some(namespace)),
-            None => (
-                self.labels.remove(CLAIM_NAME),
-                self.labels.remove(CLAIM_NAMESPACE),
-            ),
+            None => (labels.remove(CLAIM_NAME), labels.remove(CLAIM_NAMESPACE)),
+        };
+        let (composite, uid) = match controller {
+            Some(controller) => (controller.name, Some(controller.uid)),
+            None => (labels.remove(COMPOSITE).unwrap_or(name), None),
         };
         Some(PoolRequest {
             consumer: Consumer {
-                name: name.unwrap_or(composite.name),
+                name: claim_name.unwrap_or(composite),
                 namespace: namespace.unwrap_or_default(),
-                uid: Some(composite.uid),
+                uid,
                 min_hosts,
                 ..Consumer::default()
             },
-            created: self.annotations.remove(CREATED).unwrap_or_default(),
+            created: annotations.remove(CREATED).unwrap_or_default(),
         })
     }
 }

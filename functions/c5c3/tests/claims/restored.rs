@@ -110,13 +110,87 @@ fn claims_of_few_silent_consumers_are_looked_up_and_of_all_in_time() {
     assert_eq!(seen.len(), claims.len());
 }
 
-/// Another tenant has neither the place nor the nodes of a restored consumer, whatever its claim is called.
-#[test]
-fn nodes_of_a_restored_consumer_stay_promised() {
+/// The call of a pool of five nodes after it promised four of them to a claim, which no longer asks for it.
+fn nearly_full() -> Call {
     let mut call = without_request("hv-pool-b", &[("b/prod", "03", 4)]);
     call.composite["spec"]["workers"] = json!(5);
     call.composite["spec"]["maxWorkers"] = json!(5);
     call.composite["spec"]["sharing"] = json!({});
+    call
+}
+
+/// The Object by which an admitted claim asks, as a restore without ownerReferences leaves it.
+fn without_controller(pool: &Call, claim: &str, hosts: u32) -> Value {
+    let mut object = asked(pool, claim, "03", hosts);
+    object["metadata"]["ownerReferences"] = json!([]);
+    let spec = object["spec"].as_object_mut().unwrap();
+    spec.remove("managementPolicies").unwrap();
+    object
+}
+
+#[test]
+fn consumer_whose_object_has_no_controller_keeps_its_nodes() {
+    let call = nearly_full();
+    let consumers = call.composite["status"]["consumers"].clone();
+    let newcomer = asked(&call, "c/large", "01", 4);
+    let object = without_controller(&call, "b/prod", 4);
+    let call = call.with([newcomer, object]);
+    assert_eq!(call.run().status["consumers"], consumers);
+}
+
+#[test]
+fn object_without_a_controller_counts_as_a_consumer_although_the_status_got_lost() {
+    let mut call = nearly_full();
+    call.composite["status"] = json!({});
+    let newcomer = asked(&call, "c/large", "01", 4);
+    let object = without_controller(&call, "b/prod", 4);
+    let again = asked(&call, "b/prod", "04", 4);
+    let mut call = call.with([newcomer.clone(), object]);
+    let outcome = call.run();
+    let consumer = json!({"name": "prod", "namespace": "b", "minHosts": 4});
+    assert_eq!(outcome.status["consumers"], json!([consumer]));
+
+    call.composite["status"] = outcome.status;
+    call.world = vec![newcomer.clone(), restored("b/prod", "hv-pool-b")];
+    assert_eq!(call.run().status["consumers"], json!([consumer]));
+    call.world = vec![newcomer.clone(), again];
+    let consumers = &call.run().status["consumers"];
+    assert_eq!(consumers[0]["uid"], "uid-prod");
+    assert_eq!(consumers.as_array().unwrap().len(), 1);
+    call.world = vec![newcomer];
+    assert_eq!(admitted(&call.run()), ["c/large"]);
+}
+
+#[rstest]
+#[case::after_all_pools_had_admitted_its_claim(json!(["Observe", "Create"]), "b/holder")]
+#[case::before(json!(["Observe"]), "a/elder")]
+fn dedicated_pool_is_taken_by_an_object_without_a_controller(
+    #[case] policies: Value,
+    #[case] taken_by: &str,
+) {
+    let call = asking("hv-pool-compliance", &[("a/elder", "01", 1)]);
+    let mut object = without_controller(&call, "b/holder", 1);
+    object["spec"]["managementPolicies"] = policies;
+    assert_eq!(admitted(&call.with([object]).run()), [taken_by]);
+}
+
+#[test]
+fn consumer_that_doesnt_say_how_many_nodes_it_needs_keeps_those_that_it_was_promised() {
+    let call = nearly_full();
+    let consumers = call.composite["status"]["consumers"].clone();
+    let mut request = asked(&call, "b/prod", "03", 4);
+    request["metadata"]["annotations"] = json!({});
+    let newcomer = asked(&call, "c/large", "01", 4);
+    assert_eq!(
+        call.with([request, newcomer]).run().status["consumers"],
+        consumers
+    );
+}
+
+/// Another tenant has neither the place nor the nodes of a restored consumer, whatever its claim is called.
+#[test]
+fn nodes_of_a_restored_consumer_stay_promised() {
+    let call = nearly_full();
     let namesake = asked(&call, "evil/prod", "01", 4);
     let small = asked(&call, "c/small", "01", 1);
     let call = call.with([namesake, small, restored("b/prod", "hv-pool-b")]);
