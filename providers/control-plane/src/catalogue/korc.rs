@@ -110,10 +110,11 @@ impl<'a> Korc<'a> {
     }
 
     fn state(&self, key: &Key, object: &Value) -> State {
-        let condition = |type_| self.observed.condition(key, type_).found().flatten();
+        let condition = |type_| self.observed.condition(key, type_);
         let id = object.pointer("/status/id").and_then(Value::as_str);
         let id = id.filter(|id| !id.is_empty());
-        if let (Some(id), Some(available)) = (id, condition("Available"))
+        let available = condition("Available");
+        if let (Some(id), Lookup::Found(Some(available))) = (id, &available)
             && available.status == "True"
         {
             return State {
@@ -122,19 +123,27 @@ impl<'a> Korc<'a> {
             };
         }
         let why = |it: &Condition| match key.kind == Image::KIND {
-            true => images::why(key, it, condition(images::DOWNLOADING).as_ref()),
+            true => {
+                let downloading = condition(images::DOWNLOADING).found().flatten();
+                images::why(key, it, downloading.as_ref())
+            }
             false => it.message.clone(),
         };
-        let progress = match condition("Progressing") {
-            Some(it) if is_final(&it.reason) => Progress::failed(
+        let progress = match (available, condition("Progressing")) {
+            (Lookup::Unknown(message), _) | (_, Lookup::Unknown(message)) => {
+                Progress::Unknown { message }
+            }
+            (_, Lookup::Found(Some(it))) if is_final(&it.reason) => Progress::failed(
                 Reason::RefusedByKORC,
                 format!(
                     "K-ORC gave up on {key}: {}; correct the cause, then delete {key} to retry",
                     why(&it)
                 ),
             ),
-            Some(it) => waiting(key, &why(&it)),
-            None => waiting(key, "K-ORC hasn't looked at it yet"),
+            (_, Lookup::Found(Some(it))) => waiting(key, &why(&it)),
+            (_, Lookup::Found(None) | Lookup::Missing) => {
+                waiting(key, "K-ORC hasn't looked at it yet")
+            }
         };
         State { id: None, progress }
     }

@@ -28,13 +28,18 @@ impl Recipe<'_> {
         }
     }
 
-    /// What a service reports; none where it has no such condition.
+    /// What a service reports, unknown where that can't be understood; none where it has no such condition.
     fn reported(&self, step: &Step, type_: &str, observed: &ObservedState<'_>) -> Option<Progress> {
         let key = step.keys(self.namespace()).next()?;
-        let Lookup::Found(condition) = observed.condition(&key, type_) else {
-            return None;
+        let condition = match observed.condition(&key, type_) {
+            Lookup::Found(condition) => condition?,
+            Lookup::Missing => return None,
+            Lookup::Unknown(why) => {
+                let message = format!("{}: {why}", step.title());
+                let is_reported = self.repeats(type_) || observed.object(&key).found().is_some();
+                return is_reported.then_some(Progress::Unknown { message });
+            }
         };
-        let condition = condition?;
         let message = format!("{}: {}", step.title(), condition.message);
         let reason = Reason::reported(&condition.reason);
         Some(match (condition.status.as_str(), reason) {
@@ -44,5 +49,11 @@ impl Recipe<'_> {
             ("False", _) => Progress::failing(reason, message),
             _ => Progress::Unknown { message },
         })
+    }
+
+    /// Whether the control plane has the condition. While a service can't be read, it isn't known either whether the service has pools.
+    fn repeats(&self, type_: &str) -> bool {
+        let before = &self.subject.status.conditions;
+        before.iter().any(|condition| condition.type_ == type_)
     }
 }

@@ -7,12 +7,18 @@ use crate::stage::{NAMESPACE, Stage};
 
 /// Has a service report a condition.
 fn report(stage: &mut Stage, node: Node, type_: &str, [status, reason, message]: [&str; 3]) {
+    let condition =
+        json!({ "type": type_, "status": status, "reason": reason, "message": message });
+    write(stage, node, condition);
+}
+
+/// Writes a condition into the status of a service.
+fn write(stage: &mut Stage, node: Node, condition: Value) {
     let key = node.step().keys(NAMESPACE).next().unwrap();
     let mut service = stage.object(node).unwrap()["status"].clone();
     let conditions = service["conditions"].as_array_mut().unwrap();
-    conditions.retain(|condition| condition["type"] != type_);
-    conditions
-        .push(json!({ "type": type_, "status": status, "reason": reason, "message": message }));
+    conditions.retain(|other| other["type"] != condition["type"]);
+    conditions.push(condition);
     stage.cluster.set_status(&key, service);
     stage.settle();
 }
@@ -44,4 +50,43 @@ fn control_plane_repeats_what_is_wrong_with_pools_and_stays_ready() {
         assert_eq!(says, ["False", "NearlyFull", "Cinder cinder: 85 %"]);
         assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
     }
+}
+
+#[test]
+fn condition_of_pools_that_cannot_be_understood_is_unknown_and_not_absent() {
+    let mut stage = Stage::running(json!({}));
+    for type_ in ["CephConnected", "CapacityAvailable"] {
+        report(&mut stage, Node::Glance, type_, ["True", "Ready", ""]);
+        write(
+            &mut stage,
+            Node::Cinder,
+            json!({ "type": type_, "status": 1 }),
+        );
+        let (status, reason, message) = stage.condition(type_);
+        assert_eq!(
+            (status.as_str(), reason.as_str()),
+            ("Unknown", "LookupFailed")
+        );
+        let named =
+            format!("Cinder cinder: the condition {type_} of Cinder cinder can't be understood: ");
+        assert!(message.starts_with(&named), "{message}");
+    }
+}
+
+#[test]
+fn pools_of_a_service_that_cannot_be_read_are_unknown_where_it_has_reported_some() {
+    let mut stage = Stage::running(json!({}));
+    report(
+        &mut stage,
+        Node::Glance,
+        "CephConnected",
+        ["True", "Ready", ""],
+    );
+    let glance = Node::Glance.step().keys(NAMESPACE).next().unwrap();
+    stage.cluster.set_kind_readable(glance.kind, false);
+    stage.settle();
+    assert_eq!(stage.condition("CephConnected").0, "Unknown");
+    let conditions = stage.status()["conditions"].as_array().unwrap();
+    let mut types = conditions.iter().map(|condition| &condition["type"]);
+    assert!(types.all(|type_| type_ != "CapacityAvailable"));
 }

@@ -338,6 +338,22 @@ fn what_korc_gives_up_on_is_said() {
 }
 
 #[test]
+fn condition_of_korc_that_cannot_be_understood_is_unknown() {
+    let mut stage = Stage::new(&json!({}));
+    stage.look();
+    let key = korc("Domain", "domains", "default");
+    let status = json!({ "conditions": [{ "type": "Progressing", "status": 1 }] });
+    stage.cluster.set_status(&key, status);
+    stage.look();
+    let (_, reason, message) = stage.ready();
+    assert_eq!(reason, "LookupFailed");
+    assert!(
+        message.contains("the condition Progressing of"),
+        "{message}"
+    );
+}
+
+#[test]
 fn the_credential_that_korc_deletes_with_goes_last() {
     let mut stage = Stage::new(&json!({}));
     stage.settle();
