@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
-use provider_composer::{ExternalRequest, Lookup};
+use provider_composer::ExternalRequest;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
@@ -59,29 +59,33 @@ impl ExternalSystems {
     }
 
     /// Returns the cached response, if it is still valid.
-    pub(crate) fn cached(&self, request: &ExternalRequest) -> Option<Lookup<Arc<Value>>> {
+    pub(crate) fn cached(&self, request: &ExternalRequest) -> Option<Arc<Value>> {
         let now = Instant::now();
         let mut responses = self.responses();
         responses.retain(|_, response| response.until > now);
         let response = responses.get(&place(request))?;
-        Some(Lookup::Found(Arc::clone(&response.value)))
+        Some(Arc::clone(&response.value))
     }
 
     /// Sends a request that only reads, and remembers the response.
-    pub(crate) async fn observe(&self, request: &ExternalRequest) -> Result<(), DriverError> {
+    pub(crate) async fn observe(
+        &self,
+        request: &ExternalRequest,
+    ) -> Result<Arc<Value>, DriverError> {
         let driver = self.driver(request)?;
         let reading = guarded(driver.observe(&request.content));
         let _permit = self.permit(request).await;
         let response = timeout(TIMEOUT, reading)
             .await
             .map_err(|_| slow(request))??;
+        let value = Arc::new(response);
         let response = Response {
             until: Instant::now() + driver.validity(),
             instance: instance(&request.content),
-            value: Arc::new(response),
+            value: Arc::clone(&value),
         };
         self.responses().insert(place(request), response);
-        Ok(())
+        Ok(value)
     }
 
     /// Calls the system, and drops the cached responses of the same instance of it.

@@ -29,7 +29,7 @@ use objects::Objects;
 
 pub(crate) use entry::{Entry, Head, Place};
 pub(crate) use objects::State;
-pub(crate) use view::{View, Wanted};
+pub(crate) use view::{Responses, View, Wanted};
 pub(crate) use watch::follow;
 
 use crate::api::Extent;

@@ -216,7 +216,8 @@ fn nodes_are_listed_by_a_label_as_it_is_now() {
     let external = ExternalSystems::new(Vec::new());
     let failed = BTreeMap::new();
     let listed = |value: &str, labels: &[(&str, &str)]| -> Vec<String> {
-        let view = View::new(&cache, &external, &failed);
+        let mut responses = Responses::new();
+        let view = View::new(&cache, &external, &failed, &mut responses);
         let all = labels.iter().copied().chain([("lease", value)]);
         let all = all.map(|(label, value)| (label.to_owned(), value.to_owned()));
         let nodes = view.objects(Node::KIND, "", &all.collect()).found();

@@ -18,12 +18,17 @@ pub(crate) enum Wanted {
     External(ExternalRequest),
 }
 
-/// A composer's view of the cache. It records what can be fetched for another attempt.
+/// The responses of external systems that one reconcile has seen.
+pub(crate) type Responses = BTreeMap<ExternalRequest, Arc<Value>>;
+
+/// A composer's view of the cache. It records what can be fetched for another attempt, and each response that it finds: another attempt
+/// finds the same one, however long it has waited for others.
 pub(crate) struct View<'a> {
     cache: &'a Cache,
     external: &'a ExternalSystems,
     /// What could not be fetched, and why.
     failed: &'a BTreeMap<Wanted, String>,
+    responses: RefCell<&'a mut Responses>,
     wanted: RefCell<BTreeSet<Wanted>>,
 }
 
@@ -32,11 +37,13 @@ impl<'a> View<'a> {
         cache: &'a Cache,
         external: &'a ExternalSystems,
         failed: &'a BTreeMap<Wanted, String>,
+        responses: &'a mut Responses,
     ) -> Self {
         Self {
             cache,
             external,
             failed,
+            responses: RefCell::new(responses),
             wanted: RefCell::default(),
         }
     }
@@ -140,7 +147,16 @@ impl Source for View<'_> {
     }
 
     fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>> {
-        let cached = self.external.cached(request);
-        cached.unwrap_or_else(|| self.want(Wanted::External(request.clone())))
+        let mut responses = self.responses.borrow_mut();
+        if let Some(seen) = responses.get(request) {
+            return Lookup::Found(Arc::clone(seen));
+        }
+        match self.external.cached(request) {
+            Some(response) => {
+                responses.insert(request.clone(), Arc::clone(&response));
+                Lookup::Found(response)
+            }
+            None => self.want(Wanted::External(request.clone())),
+        }
     }
 }

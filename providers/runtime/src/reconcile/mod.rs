@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod conformance;
+mod fetch;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
 use crate::api::{Api, ApiError};
-use crate::cache::{Cache, Head, Id, KnownKinds, View, Wanted};
+use crate::cache::{Cache, Head, Id, KnownKinds, Responses, View, Wanted};
 use crate::events::Events;
 use crate::external::{ExternalSystems, REMEMBERED};
 use crate::lease::LeaseGuard;
@@ -64,6 +65,13 @@ struct Subject<'a> {
     key: Key,
     resource: Value,
     head: Head,
+}
+
+/// What each attempt to compose in one reconcile observes alike. Otherwise responses of a slow system could expire while others are read, and
+/// be read again without end, and so could what a composer reads by the time.
+struct Moment {
+    now: Timestamp,
+    responses: Responses,
 }
 
 /// The result of composing, and what was known.
@@ -188,7 +196,12 @@ impl Controller {
             }
             Start::Compose => {}
         }
-        let mut round = match self.compose(subject, &subject.resource).await {
+        let mut moment = Moment {
+            now: Timestamp::now(),
+            responses: Responses::new(),
+        };
+        let composed = self.compose(subject, &subject.resource, &mut moment);
+        let mut round = match composed.await {
             Ok(round) => round,
             Err(failure) => {
                 self.refuse(subject, None, &failure).await?;
@@ -202,7 +215,9 @@ impl Controller {
         let made = self.write(subject, &round).await?;
         if made.is_known()
             && self.is_current(subject)
-            && let Ok(next) = self.compose(subject, &subject.after(&round)).await
+            && let Ok(next) = self
+                .compose(subject, &subject.after(&round), &mut moment)
+                .await
         {
             // One status says what comes of it, instead of two, each with its events. A failure is for the next reconcile to report, and
             // what is wanted now for it to write: nothing is written that depends on a status which may get lost.
@@ -250,15 +265,21 @@ impl Controller {
     }
 
     /// Composes for a subject that is this resource, fetches what was missing, and composes again.
-    async fn compose(&self, subject: &Subject<'_>, resource: &Value) -> Result<Round, Failure> {
+    async fn compose(
+        &self,
+        subject: &Subject<'_>,
+        resource: &Value,
+        moment: &mut Moment,
+    ) -> Result<Round, Failure> {
         let mut failed: BTreeMap<Wanted, String> = BTreeMap::new();
         let mut round = 1;
         loop {
-            let view = View::new(&self.cache, &self.external, &failed);
+            let responses = &mut moment.responses;
+            let view = View::new(&self.cache, &self.external, &failed, responses);
             let known = self.cache.known_kinds(subject.namespace());
             let is_stale = self.cache.is_stale(subject.id.operator);
             let (composed, known, mut dependencies) = {
-                let observed = ObservedState::new(&view, Timestamp::now());
+                let observed = ObservedState::new(&view, moment.now);
                 // A panic leaves only a partial result, which is dropped.
                 let composed = catch_unwind(AssertUnwindSafe(|| {
                     subject.operator.composed(resource, &observed)
@@ -273,7 +294,7 @@ impl Controller {
             let wanted = view.wanted();
             let is_read = wanted.is_empty();
             if !is_read && round < ROUNDS {
-                failed.extend(self.fetch(wanted).await);
+                failed.extend(self.fetch(wanted, &mut moment.responses).await);
                 round += 1;
                 continue;
             }
@@ -303,39 +324,6 @@ impl Controller {
                 is_complete: is_read && failed.is_empty() && !is_stale,
             });
         }
-    }
-
-    /// Fetches what was missing. Returns what could not be fetched, with the reason.
-    async fn fetch(&self, wanted: BTreeSet<Wanted>) -> Vec<(Wanted, String)> {
-        let is_external = |wanted: &Wanted| matches!(wanted, Wanted::External(_));
-        let (external, objects): (Vec<_>, Vec<_>) = wanted.into_iter().partition(is_external);
-        let fetch = |wanted: Vec<Wanted>| {
-            let fetches: Vec<_> = wanted.into_iter().map(|one| self.fetch_one(one)).collect();
-            stream::iter(fetches).buffered(AT_ONCE).collect::<Vec<_>>()
-        };
-        let mut fetched = fetch(objects).await;
-        if !external.is_empty() {
-            fetched.extend(self.external(fetch(external)).await);
-        }
-        fetched.into_iter().flatten().collect()
-    }
-
-    async fn fetch_one(&self, wanted: Wanted) -> Option<(Wanted, String)> {
-        let fetched = match &wanted {
-            Wanted::Object(key) => match self.api.get(key).await {
-                Ok(Some(object)) => {
-                    self.cache.fetched(key, object);
-                    Ok(())
-                }
-                Ok(None) => Err(format!("{key} has just gone")),
-                Err(error) => Err(format!("{key} can't be read: {}", error.shown(key.kind))),
-            },
-            Wanted::External(query) => {
-                let answered = self.external.observe(query).await;
-                answered.map_err(|error| error.to_string())
-            }
-        };
-        fetched.err().map(|why| (wanted, why))
     }
 
     async fn set_finalizer(&self, subject: &Subject<'_>, wanted: bool) -> Result<(), ApiError> {

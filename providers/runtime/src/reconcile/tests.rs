@@ -4,6 +4,7 @@ mod gone;
 mod labels;
 mod remembered;
 mod rest;
+mod slow;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};

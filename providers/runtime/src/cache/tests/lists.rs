@@ -65,7 +65,8 @@ fn list_with_an_object_that_cannot_be_read_is_unknown_and_not_shorter() {
     cache.fetched(&keys[0], whole);
     let why = "Secret two can't be read: Forbidden (403)".to_owned();
     let failed = BTreeMap::from([(Wanted::Object(keys[1].clone()), why.clone())]);
-    let view = View::new(&cache, &external, &failed);
+    let mut responses = Responses::new();
+    let view = View::new(&cache, &external, &failed, &mut responses);
     let all = BTreeMap::new();
     assert_eq!(view.objects(SECRET, "default", &all), Lookup::Unknown(why));
     // Their names are known.
@@ -81,7 +82,8 @@ fn list_does_not_wait_for_what_is_read_besides() {
     let (cache, external) = (secrets(&["one"]), ExternalSystems::new(Vec::new()));
     cache.set_state(WIDGET, "", State::Live);
     let failed = BTreeMap::new();
-    let view = View::new(&cache, &external, &failed);
+    let mut responses = Responses::new();
+    let view = View::new(&cache, &external, &failed, &mut responses);
     let one = Key::new(SECRET, "default", "one");
     assert!(view.object(&one).found().is_none());
     let all = BTreeMap::new();
@@ -107,7 +109,8 @@ fn list_is_unknown_while_an_own_object_has_more_labels_than_are_kept() {
         let place = Place::new("default", "one");
         let seen = cache.seen(SECRET, &place, json!({ "metadata": metadata }), false);
         cache.objects(SECRET, "default").unwrap().saw(&place, seen);
-        let view = View::new(&cache, &external, &failed);
+        let mut responses = Responses::new();
+        let view = View::new(&cache, &external, &failed, &mut responses);
         let role = BTreeMap::from([("role".to_owned(), "key".to_owned())]);
         view.keys(SECRET, "default", &role)
     };

@@ -1,0 +1,112 @@
+//! An external system whose responses take longer than they are valid.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, join};
+use provider_composer::{
+    Composed, DesiredState, ExternalRequest, Failure, Metadata, ObservedState, Operator, Owner,
+    ResourceKind, Use,
+};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::cache::follow;
+use crate::driver::{Driver, DriverError};
+use crate::testing::{Server, THING, controller, during, until};
+
+/// How many things the operator asks at once.
+const MANY: usize = 20;
+
+/// A system that counts requests.
+struct Slow(Arc<AtomicUsize>);
+
+impl Driver for Slow {
+    fn system(&self) -> &'static str {
+        "slow"
+    }
+
+    fn validity(&self) -> Duration {
+        Duration::from_secs(10)
+    }
+
+    fn observe<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let response = async {
+            sleep(Duration::from_secs(4)).await;
+            Ok(Value::Null)
+        };
+        response.boxed()
+    }
+
+    fn call<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
+        async { Ok(()) }.boxed()
+    }
+}
+
+/// Asks many things by the time, and one more once it knows them.
+struct Asker;
+
+impl Operator for Asker {
+    fn name(&self) -> &'static str {
+        "test-operator"
+    }
+
+    fn subject(&self) -> ResourceKind {
+        THING
+    }
+
+    fn ordered_deletion(&self) -> bool {
+        false
+    }
+
+    fn uses(&self) -> Vec<Use> {
+        Vec::new()
+    }
+
+    fn composed(&self, _: &Value, observed: &ObservedState<'_>) -> Result<Composed, Failure> {
+        let is_known = |what: &usize| {
+            let content = format!("{what} at {}", observed.now());
+            let request = ExternalRequest {
+                system: "slow",
+                content,
+            };
+            observed.external(request).found().is_some()
+        };
+        let known = (0..MANY).filter(is_known).count();
+        let metadata = Metadata {
+            name: "one".to_owned(),
+            namespace: Some("a".to_owned()),
+            ..Metadata::default()
+        };
+        Ok(Composed {
+            desired: DesiredState::default(),
+            status: json!({ "known": known == MANY && is_known(&MANY) }),
+            failed: BTreeSet::new(),
+            owner: Owner::of(THING, &metadata),
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reconcile_reads_nothing_again_that_expires_while_it_reads_more() {
+    let server = Server::default();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let slow = Slow(Arc::clone(&asked));
+    let controller = controller(&server, vec![Box::new(Asker)], vec![Box::new(slow)]);
+    server.put(THING, "a", "one", json!({}));
+    let (cache, api) = (&controller.cache, server.api());
+    let is_known = || {
+        let thing = server.get(THING, "a", "one");
+        thing.is_some_and(|thing| thing["status"]["known"] == true)
+    };
+    during(
+        join(follow(cache, &api, THING, ""), controller.work()),
+        until("the last response", is_known),
+    )
+    .await;
+    assert_eq!(asked.load(Ordering::Relaxed), MANY + 1);
+}
