@@ -17,7 +17,8 @@ use crate::migration::Phase;
 use crate::pod::{Program, pod};
 use crate::rollout::START_DEADLINE;
 use crate::service::{NAME, Service};
-use seen::{Seen, failure, has, is_for, is_kin, label, runs};
+pub(crate) use periodic::is_idle;
+use seen::{Seen, failure, has, is_for, is_kin, is_over, label, runs};
 
 /// Label of a Job: its task.
 pub(crate) const TASK: &str = "c5c3.io/task";
@@ -183,14 +184,25 @@ impl<'a> Jobs<'a> {
     /// Keeps the Jobs of some tasks.
     pub fn keep(&self, tasks: &[&str], desired: &mut DesiredState) {
         let kept = |job: &&Live<Seen>| label(job, TASK).is_some_and(|task| tasks.contains(&task));
-        for job in self.found().filter(kept) {
-            desired.keep(self.key(job));
-        }
+        self.keep_each(self.found().filter(kept), desired);
     }
 
     /// Keeps all Jobs that migrate a database.
     pub fn keep_migrations(&self, desired: &mut DesiredState) {
-        for job in self.found().filter(|job| label(job, PHASE).is_some()) {
+        let migrates = |job: &&Live<Seen>| label(job, PHASE).is_some();
+        self.keep_each(self.found().filter(migrates), desired);
+    }
+
+    /// Keeps some Jobs, with the files that those need which aren't over.
+    fn keep_each<'j>(
+        &self,
+        jobs: impl Iterator<Item = &'j Live<Seen>>,
+        desired: &mut DesiredState,
+    ) {
+        for job in jobs {
+            if !is_over(job) {
+                self.keep_files(desired);
+            }
             desired.keep(self.key(job));
         }
     }
@@ -204,7 +216,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Keeps the files that running Jobs may need.
+    /// Keeps the files that Jobs may need: each try of a Job mounts those that the Job was created with.
     pub fn keep_files(&self, desired: &mut DesiredState) {
         for key in &self.files.keys {
             desired.keep(key.clone());

@@ -5,7 +5,6 @@
 //! no pod or Job can have its password. All of it is read from the observed state, so a restart forgets nothing.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
@@ -15,9 +14,9 @@ use provider_composer::{
     ResourceKind, Retention,
 };
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::awaited::Awaited;
+use crate::jobs::is_idle;
 use crate::manifest::{Kind, Manifest, mariadb, rabbitmq};
 use crate::rotations::{Rotations, number, numbered};
 use crate::service::{INSTANCE, Service};
@@ -222,17 +221,6 @@ pub(crate) fn are_used_by_jobs(observed: &ObservedState<'_>, desired: &DesiredSt
     composed.any(|key| {
         key.kind == Job::KIND || (key.kind == CronJob::KIND && !is_idle(&observed.object(key)))
     })
-}
-
-fn is_idle(job: &Lookup<Arc<Value>>) -> bool {
-    match job {
-        Lookup::Found(job) => {
-            let active = job.pointer("/status/active").and_then(Value::as_array);
-            active.is_none_or(Vec::is_empty)
-        }
-        Lookup::Missing => true,
-        Lookup::Unknown(_) => false,
-    }
 }
 
 /// Whether a user is kept: pods get another one than the newest, or it isn't known which one they have.

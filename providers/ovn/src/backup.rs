@@ -16,6 +16,9 @@ const COMPONENT: &str = "backup";
 const BACKUPS: &str = "/var/lib/ovn-backup";
 /// Takes a backup of each database, and deletes the oldest ones of each.
 const SCRIPT: &str = include_str!("backup.sh");
+/// How long a run may take, in seconds, with all tries. One whose pod can't start, because its certificate or volume is gone, would otherwise keep
+/// all later ones from starting.
+const DEADLINE: i64 = 2 * 3600;
 
 impl Network<'_> {
     /// Composes the CronJob that takes backups, and their volume, which outlasts the OVNCluster.
@@ -55,6 +58,7 @@ impl Network<'_> {
                 job_template: JobTemplateSpec {
                     metadata: None,
                     spec: Some(JobSpec {
+                        active_deadline_seconds: Some(DEADLINE),
                         backoff_limit: Some(2),
                         template: PodTemplateSpec {
                             metadata: Some(ObjectMeta {

@@ -25,6 +25,8 @@ pub struct Runs<'a> {
     service: &'a Service<'a>,
     jobs: Jobs<'a>,
     pods: Lookup<Vec<Live<Pod>>>,
+    /// Whether a run of the schedule may not be over.
+    is_scheduled: bool,
     before: &'a TempestStatus,
     /// What is tested.
     purpose: String,
@@ -67,9 +69,11 @@ impl<'a> Runs<'a> {
             .collect();
         let mut of_pods = identity.clone();
         of_pods.insert(TESTED.to_owned(), digest([purpose.as_str()]));
+        let jobs = Jobs::of(service, observed);
         Self {
             service,
-            jobs: Jobs::of(service, observed).with_pods(requirements(&spec.resources), of_pods),
+            is_scheduled: jobs.may_run(SCHEDULED, observed),
+            jobs: jobs.with_pods(requirements(&spec.resources), of_pods),
             pods: observed.list::<Pod>(service.namespace, &labels),
             before: &subject.status,
             purpose,
@@ -139,6 +143,10 @@ impl<'a> Runs<'a> {
             .active()
             .find(|pod| pod.metadata.name.starts_with(&scheduled));
         match (waits, busy) {
+            (Progress::Ready, None) if self.is_scheduled => Err(Progress::waiting(
+                Reason::WaitingFor("Job"),
+                format!("waits until no Job of CronJob {scheduled} runs or is tried again"),
+            )),
             (Progress::Ready, None) => Ok(()),
             (Progress::Ready, Some(pod)) => Err(Progress::waiting(
                 Reason::WaitingFor("Pod"),
@@ -218,9 +226,10 @@ impl<'a> Runs<'a> {
         ended
     }
 
-    /// Whether a pod runs or will, as far as pods can be read.
+    /// Whether a pod runs or will, as far as pods and the CronJob can be read.
     fn may_be_active(&self) -> bool {
-        matches!(self.pods, Lookup::Unknown(_)) || self.active().next().is_some()
+        let is_unknown = matches!(self.pods, Lookup::Unknown(_));
+        is_unknown || self.is_scheduled || self.active().next().is_some()
     }
 
     /// The pods that run, or will.

@@ -4,7 +4,8 @@ use c5c3_api::cinder::CinderSpec;
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Custom;
-use serde_json::json;
+use provider_openstack_fixtures::Cluster;
+use serde_json::{Value, json};
 
 use crate::{CINDER, change, condition, refused, running};
 
@@ -46,4 +47,32 @@ fn purge_schedule_that_is_never_due_is_refused() {
     let says = "deletedRows.schedule \"0 2 31 2 *\" is never due: write";
     let refused = refused(&mut cluster);
     assert!(refused.starts_with(says), "{refused}");
+}
+
+/// The Secret with the files that the purge's pods mount.
+fn files(cluster: &Cluster) -> String {
+    let job = cluster.get::<CronJob>(PURGE).unwrap();
+    let pod = &job["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    let mut volumes = pod["volumes"].as_array().unwrap().iter();
+    let config = volumes.find(|volume| volume["name"] == "config").unwrap();
+    config["secret"]["secretName"].as_str().unwrap().to_owned()
+}
+
+/// The pod of each try mounts the files that the run began with, and hangs without them until the Job's deadline.
+#[test]
+fn files_of_a_purge_stay_until_it_is_over() {
+    let mut cluster = running();
+    let before = files(&cluster);
+    let report = |cluster: &mut Cluster, active: Value| {
+        cluster.change::<CronJob>(PURGE, |job| job["status"] = json!({ "active": active }));
+    };
+    report(&mut cluster, json!([{ "name": "cinder-purge-1" }]));
+    cluster.secret("cinder-db-credentials", &[("password", "another-s3cret")]);
+    cluster.settle(&CINDER, "cinder");
+    assert_ne!(files(&cluster), before);
+    assert!(cluster.get::<Secret>(&before).is_some());
+
+    report(&mut cluster, json!([]));
+    cluster.settle(&CINDER, "cinder");
+    assert!(cluster.get::<Secret>(&before).is_none());
 }

@@ -280,3 +280,37 @@ fn credentials_are_encrypted_anew_before_an_old_key_goes() {
         "the key itself is never deleted"
     );
 }
+
+#[test]
+fn files_of_a_kept_job_stay_until_it_is_over() {
+    let mut cluster = running(MANAGED);
+    let configs = |cluster: &Cluster| -> Vec<String> {
+        let secrets = cluster.all::<Secret>().into_keys();
+        let secrets = secrets.filter(|name| name.starts_with("keystone-config-"));
+        secrets.map(str::to_owned).collect()
+    };
+    let before = configs(&cluster);
+    cluster.secret(
+        "keystone-admin-credentials",
+        &[("password", "another-s3cret")],
+    );
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let bootstrap = job(&cluster, "bootstrap");
+    cluster.change::<Job>(&bootstrap, |job| {
+        job["status"] = json!({ "active": 1, "ready": 0, "failed": 1 });
+    });
+    cluster.delete::<Secret>("keystone-admin-credentials");
+    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        keystone["spec"]["extraConfig"] = json!({ "DEFAULT": { "debug": "true" } });
+    });
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(job(&cluster, "bootstrap"), bootstrap);
+    let during = configs(&cluster);
+    assert!(during.contains(&before[0]), "{during:?}");
+
+    cluster.finish_job(&bootstrap, "Failed");
+    cluster.settle(&KEYSTONE, "keystone");
+    let after = configs(&cluster);
+    assert!(!after.contains(&before[0]), "{after:?}");
+}

@@ -1,7 +1,10 @@
 //! How periodic tasks go.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::batch::v1::CronJob;
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use serde_json::Value;
 
 use super::{Jobs, TASK};
 use crate::schedule::Cron;
@@ -14,7 +17,15 @@ impl Jobs<'_> {
         desired.keep(Key::of::<CronJob>(service.namespace, &service.named(task)));
     }
 
-    /// Whether the last run of a periodic task succeeded, and none is overdue. A run that isn't over doesn't count.
+    /// Whether a run of a periodic task isn't over, as far as its CronJob can be read. Between two tries it has no pod.
+    pub fn may_run(&self, task: &str, observed: &ObservedState<'_>) -> bool {
+        let service = self.service;
+        let key = Key::of::<CronJob>(service.namespace, &service.named(task));
+        !is_idle(&observed.object(&key))
+    }
+
+    /// Whether the last run of a periodic task succeeded, and none is overdue. A run that isn't over doesn't count, and keeps the files that
+    /// its next try needs.
     pub fn last_run(
         &self,
         task: &str,
@@ -23,6 +34,9 @@ impl Jobs<'_> {
         desired: &mut DesiredState,
     ) -> Progress {
         let (namespace, name) = (self.service.namespace, self.service.named(task));
+        if self.may_run(task, observed) {
+            self.keep_files(desired);
+        }
         let job = match observed.get::<CronJob>(namespace, &name) {
             Lookup::Found(job) => job,
             Lookup::Missing => {
@@ -63,5 +77,17 @@ impl Jobs<'_> {
                 format!("waits for the first Job of CronJob {name}"),
             ),
         }
+    }
+}
+
+/// Whether a CronJob has started no Job that runs.
+pub(crate) fn is_idle(job: &Lookup<Arc<Value>>) -> bool {
+    match job {
+        Lookup::Found(job) => {
+            let active = job.pointer("/status/active").and_then(Value::as_array);
+            active.is_none_or(Vec::is_empty)
+        }
+        Lookup::Missing => true,
+        Lookup::Unknown(_) => false,
     }
 }

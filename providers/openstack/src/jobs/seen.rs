@@ -65,5 +65,10 @@ pub(super) fn failure(job: &Live<Seen>) -> Option<(String, Timestamp)> {
 /// Whether one of its pods is running. A pod whose image can't be pulled isn't.
 pub(super) fn runs(job: &Live<Seen>) -> bool {
     let ready = job.body.status.as_ref().and_then(|status| status.ready);
-    ready.is_some_and(|ready| ready > 0) && !has(job, "Complete") && !has(job, "Failed")
+    ready.is_some_and(|ready| ready > 0) && !is_over(job)
+}
+
+/// Whether it has succeeded or failed for good. Until then it may be tried again.
+pub(super) fn is_over(job: &Live<Seen>) -> bool {
+    has(job, "Complete") || has(job, "Failed")
 }

@@ -111,6 +111,40 @@ fn two_runs_never_overlap() {
     assert_eq!(jobs(&cluster).len(), 1);
 }
 
+/// Between two tries a Job has no pod that runs. The next one mounts the files that the Job began with, and must not meet another run.
+#[test]
+fn run_of_the_schedule_that_is_tried_again_keeps_its_files_and_delays_others() {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    let files = |cluster: &Cluster| -> Vec<String> {
+        let maps = cluster.all::<ConfigMap>().into_keys();
+        let maps = maps.filter(|name| name.starts_with("tempest-config-"));
+        maps.map(str::to_owned).collect()
+    };
+    let before = files(&cluster);
+    assert_eq!(before.len(), 1);
+    let report = |cluster: &mut Cluster, active: Value| {
+        cluster.change::<CronJob>("tempest-scheduled", |job| {
+            job["status"] = json!({ "active": active });
+        });
+    };
+    report(&mut cluster, json!([{ "name": "tempest-scheduled-1" }]));
+    change(&mut cluster, &json!({ "tests": { "services": ["image"] } }));
+    cluster.settle(&TEMPEST, "tempest");
+    assert!(files(&cluster).contains(&before[0]));
+    let (_, reason, message) = passed(&cluster);
+    assert_eq!(reason, "WaitingForJob");
+    assert_eq!(
+        message,
+        "waits until no Job of CronJob tempest-scheduled runs or is tried again"
+    );
+
+    report(&mut cluster, json!([]));
+    cluster.settle(&TEMPEST, "tempest");
+    assert!(!files(&cluster).contains(&before[0]));
+    assert_eq!(jobs(&cluster).len(), 1);
+}
+
 #[test]
 fn missing_credential_keeps_the_schedule() {
     let mut cluster = given();
