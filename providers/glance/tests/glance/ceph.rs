@@ -268,6 +268,17 @@ fn pools_are_unknown_when_no_look_has_ended_for_half_an_hour() {
     "False",
     "pool images of Ceph has used 100 % of its 10Gi: add OSDs"
 )]
+#[case::on_osds_that_others_fill(
+    json!({ "stored": 10u64 << 30, "free": 20u64 << 30, "quota": 100u64 << 30, "osds": 85 }),
+    "False",
+    "the OSDs that pool images of Ceph is on are 85 % full with all pools: add OSDs"
+)]
+#[case::on_osds_with_capacity(
+    json!({ "stored": 10, "free": 20, "quota": 0, "osds": 84 }),
+    "True",
+    ""
+)]
+#[case::on_unknown_osds(json!({ "stored": 10, "free": 20, "quota": 0, "osds": null }), "True", "")]
 #[case::not_told(json!({}), "Unknown", "Ceph doesn't tell user glance how full pool images is")]
 fn room_of_a_pool_is_reported(#[case] found: Value, #[case] expected: &str, #[case] says: &str) {
     let mut cluster = seen(RBD);

@@ -26,8 +26,24 @@ def room(cluster, pool):
     for entry in usage["pools"] if usage and quota else []:
         if entry["name"] == pool:
             stats = entry["stats"]
-            return {"stored": stats["stored"], "free": stats["max_avail"], "quota": quota["quota_max_bytes"]}
+            return {
+                "stored": stats["stored"],
+                "free": stats["max_avail"],
+                "quota": quota["quota_max_bytes"],
+                "osds": osds(cluster, usage, pool),
+            }
     return {}
+
+
+def osds(cluster, usage, pool):
+    """Returns how full the OSDs are that a pool is on, in percent, by their device class; nothing where Ceph doesn't tell."""
+    rule = ask(cluster, prefix="osd pool get", pool=pool, var="crush_rule")
+    rule = rule and ask(cluster, prefix="osd crush rule dump", name=rule["crush_rule"])
+    # A rule takes a root, for instance default, or the OSDs of one class in it, for instance default~nvme.
+    taken = [step["item_name"] for step in rule["steps"] if step["op"] == "take"] if rule else []
+    classes = usage.get("stats_by_class", {})
+    each = [classes.get(item.partition("~")[2], usage["stats"]) for item in taken]
+    return max((int(100 * stats["total_used_raw_ratio"]) for stats in each), default=None)
 
 
 def check(folder, id, pool, user):

@@ -51,6 +51,8 @@ struct Found {
     free: Option<u64>,
     /// The most bytes that the pool may have; 0 where it has no quota.
     quota: Option<u64>,
+    /// How full the OSDs are that the pool shares with others, in percent.
+    osds: Option<u64>,
 }
 
 /// A check that has ended.
@@ -226,7 +228,17 @@ impl Found {
             all => stored.saturating_mul(100) / all,
         };
         if percent < FULL {
-            return Progress::Ready;
+            // A small pool's own part says little of OSDs that others fill.
+            return match self.osds.filter(|percent| *percent >= FULL) {
+                None => Progress::Ready,
+                Some(percent) => Progress::failing(
+                    Reason::NearlyFull,
+                    format!(
+                        "the OSDs that pool {name} of Ceph is on are {percent} % full with all pools: add OSDs to the storage cluster, or \
+                         delete what isn't needed"
+                    ),
+                ),
+            };
         }
         let fix = match quota {
             Some(_) => format!(
