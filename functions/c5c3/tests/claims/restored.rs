@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use function_c5c3::Claims;
-use function_c5c3_fixtures::{Call, Outcome, composite, request, text};
+use function_c5c3_fixtures::{Call, Outcome, composite, examples, request, text};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -120,8 +120,7 @@ fn nearly_full() -> Call {
 }
 
 /// The Object by which an admitted claim asks, as a restore without ownerReferences leaves it.
-fn without_controller(pool: &Call, claim: &str, hosts: u32) -> Value {
-    let mut object = asked(pool, claim, "03", hosts);
+fn without_controller(mut object: Value) -> Value {
     object["metadata"]["ownerReferences"] = json!([]);
     let spec = object["spec"].as_object_mut().unwrap();
     spec.remove("managementPolicies").unwrap();
@@ -133,7 +132,7 @@ fn consumer_whose_object_has_no_controller_keeps_its_nodes() {
     let call = nearly_full();
     let consumers = call.composite["status"]["consumers"].clone();
     let newcomer = asked(&call, "c/large", "01", 4);
-    let object = without_controller(&call, "b/prod", 4);
+    let object = without_controller(asked(&call, "b/prod", "03", 4));
     let call = call.with([newcomer, object]);
     assert_eq!(call.run().status["consumers"], consumers);
 }
@@ -143,7 +142,7 @@ fn object_without_a_controller_counts_as_a_consumer_although_the_status_got_lost
     let mut call = nearly_full();
     call.composite["status"] = json!({});
     let newcomer = asked(&call, "c/large", "01", 4);
-    let object = without_controller(&call, "b/prod", 4);
+    let object = without_controller(asked(&call, "b/prod", "03", 4));
     let again = asked(&call, "b/prod", "04", 4);
     let mut call = call.with([newcomer.clone(), object]);
     let outcome = call.run();
@@ -154,9 +153,9 @@ fn object_without_a_controller_counts_as_a_consumer_although_the_status_got_lost
     call.world = vec![newcomer.clone(), restored("b/prod", "hv-pool-b")];
     assert_eq!(call.run().status["consumers"], json!([consumer]));
     call.world = vec![newcomer.clone(), again];
-    let consumers = &call.run().status["consumers"];
-    assert_eq!(consumers[0]["uid"], "uid-prod");
-    assert_eq!(consumers.as_array().unwrap().len(), 1);
+    let outcome = call.run();
+    assert_eq!(outcome.status["consumers"][0]["uid"], "uid-prod");
+    assert_eq!(admitted(&outcome), ["b/prod"]);
     call.world = vec![newcomer];
     assert_eq!(admitted(&call.run()), ["c/large"]);
 }
@@ -169,9 +168,23 @@ fn dedicated_pool_is_taken_by_an_object_without_a_controller(
     #[case] taken_by: &str,
 ) {
     let call = asking("hv-pool-compliance", &[("a/elder", "01", 1)]);
-    let mut object = without_controller(&call, "b/holder", 1);
+    let mut object = without_controller(asked(&call, "b/holder", "03", 1));
     object["spec"]["managementPolicies"] = policies;
     assert_eq!(admitted(&call.with([object]).run()), [taken_by]);
+}
+
+#[test]
+fn namespaced_object_without_a_controller_is_its_namespaces_whatever_its_labels_say() {
+    let mut call = Call::of(json!({}), "hypervisor-pool");
+    call.composite = examples::pool("hv-pool-a");
+    call.composite["metadata"]["uid"] = json!("pool");
+    let mut claim = examples::claim("customer-b-staging");
+    claim["metadata"] = json!({"name": "prod", "namespace": "vip", "uid": "lost"});
+    let mut object = without_controller(request(&claim, &call.composite, 1));
+    object["metadata"]["labels"]["crossplane.io/composite"] = json!("prod");
+    object["metadata"]["labels"]["crossplane.io/claim-namespace"] = json!("other");
+    object["metadata"]["labels"]["crossplane.io/claim-name"] = json!("other");
+    assert_eq!(admitted(&call.with([object]).run()), ["vip/prod"]);
 }
 
 #[test]
