@@ -310,12 +310,14 @@ pub fn nodes(nodes: Vec<Manifest>) -> Result<Vec<PoolNode>, Error> {
 /// How far a node's lease has come, or why it has none.
 fn phase(node: &Node) -> &'static str {
     match (&node.lease, node.state) {
-        (Some(lease), State::Unready | State::Dead) if lease.phase == LeasePhase::Leased => {
+        (Some(lease), State::Unready | State::Dead | State::Away)
+            if lease.phase == LeasePhase::Leased =>
+        {
             "Leased, not Ready"
         }
         (Some(lease), _) => lease.phase.name(),
         (None, State::Available) => "Free",
-        (None, State::Unready | State::Dead) => "NotReady",
+        (None, State::Unready | State::Dead | State::Away) => "NotReady",
         (None, State::Leaving | State::MayHaveServers) => "Unavailable",
     }
 }

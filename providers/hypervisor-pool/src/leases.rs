@@ -219,6 +219,10 @@ impl Leases {
                 "{count} of {least} nodes are leased{work}, and this share gets no others, because the HypervisorPool is dedicated to \
                  another share: {repair}set the pool's mode to Shared"
             ),
+            None if self.free > 0 && !self.dead.is_empty() => format!(
+                "{count} of {least} nodes are leased{work}, {} are free: {repair}cordon those that stay away, so that others replace them",
+                self.free
+            ),
             None => format!(
                 "{count} of {least} nodes are leased{work}, {} are free: {repair}give more nodes the label {ROLE}=\"\"",
                 self.free
@@ -229,18 +233,26 @@ impl Leases {
 
     /// Whether the share has all nodes that it is due.
     pub fn part(&self) -> Progress {
-        let pending = self.pending();
+        let (pending, due) = (self.pending(), self.due);
         if pending == 0 {
             return Progress::Ready;
         }
-        Progress::waiting(
-            Reason::WaitingFor("Nodes"),
-            format!(
-                "{pending} of {} nodes that this share is due aren't free: other shares keep theirs, or nodes aren't ready; see \
-                 `kubectl get hypervisorpools -o yaml`",
-                self.due
+        let message = match (self.dead.as_slice(), self.held) {
+            ([], _) => format!(
+                "{pending} of {due} nodes that this share is due aren't free: other shares keep theirs, or nodes aren't ready; see \
+                 `kubectl get hypervisorpools -o yaml`"
             ),
-        )
+            (dead, Some(_)) => format!(
+                "{pending} of {due} nodes that this share is due don't work: {}since this share gets no others",
+                nodes::repair(dead)
+            ),
+            (dead, None) => format!(
+                "{pending} of {due} nodes that this share is due don't work or aren't free: {}or cordon those that stay away, so that others \
+                 replace them; see the condition NodesReady of the HypervisorPool",
+                nodes::repair(dead)
+            ),
+        };
+        Progress::waiting(Reason::WaitingFor("Nodes"), message)
     }
 }
 

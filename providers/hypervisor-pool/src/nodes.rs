@@ -115,18 +115,22 @@ impl Node {
         is_ready(&self.status.conditions)
     }
 
-    /// When a node that isn't Ready became or becomes dead; none for one that is Ready, or that nobody has reported on.
-    pub fn dead_at(&self) -> Option<Timestamp> {
+    /// Since when a node isn't Ready; none for one that is, or that nobody has reported on.
+    pub fn not_ready_since(&self) -> Option<Timestamp> {
         let mut conditions = self.status.conditions.iter();
         let ready = conditions.find(|condition| condition.type_ == "Ready")?;
         if ready.status == "True" {
             return None;
         }
-        let since: Timestamp = ready.last_transition_time.as_deref()?.parse().ok()?;
-        since.checked_add(DEAD_AFTER).ok()
+        ready.last_transition_time.as_deref()?.parse().ok()
     }
 
-    /// Whether it hasn't been Ready for so long that no share counts it.
+    /// When a node that isn't Ready became or becomes dead.
+    pub fn dead_at(&self) -> Option<Timestamp> {
+        self.not_ready_since()?.checked_add(DEAD_AFTER).ok()
+    }
+
+    /// Whether it hasn't been Ready for longer than a restart takes.
     pub fn is_dead(&self, now: Timestamp) -> bool {
         self.dead_at().is_some_and(|moment| moment <= now)
     }

@@ -87,10 +87,9 @@ impl Composer for HypervisorPool {
         let counted = owners.iter();
         let counted = counted.filter(|share| division.parts.contains_key(share.name()));
         vlans::label(&subject.spec, &counted.collect::<Vec<_>>(), desired);
-        let dead = state.dead();
-        let minima = minima(shares, division, &dead);
+        let minima = minima(shares, division, &state.dead());
         desired.conditions.set("MinHostsLeased", &minima);
-        report_dead(&dead, &mut desired.conditions);
+        report_dead(&nodes, &state, &mut desired.conditions);
         without_share(&nodes, shares, &mut desired.conditions);
         report_returned(&state, &owners, &mut desired.conditions);
         // Nothing in the cluster changes when a node becomes dead.
@@ -99,8 +98,7 @@ impl Composer for HypervisorPool {
             .zip(&state.nodes)
             .filter(|(_, node)| node.state == State::Unready);
         let moments = unready.filter_map(|(node, _)| node.body.dead_at());
-        // In an outage some have passed.
-        if let Some(moment) = moments.filter(|moment| *moment > observed.now()).min() {
+        if let Some(moment) = moments.min() {
             desired.requeue_at(moment);
         }
         let free = nodes
@@ -206,7 +204,7 @@ fn write(
 
 /// Whether every share has its `minHosts`.
 fn minima(shares: &[Share], division: &Division, dead: &[&str]) -> Progress {
-    let mut missing = 0;
+    let (mut missing, mut unreplaced) = (0, 0);
     let mut names = Vec::new();
     for share in shares {
         let Some(part) = division.parts.get(&share.name) else {
@@ -214,18 +212,28 @@ fn minima(shares: &[Share], division: &Division, dead: &[&str]) -> Progress {
         };
         let most = match share.is_held {
             // It gets no others.
-            true => count(part.due),
+            true => count(part.due.saturating_sub(part.unreplaced)),
             false => share.max_hosts.unwrap_or(u32::MAX),
         };
         let least = share.min_hosts.min(most);
         let has = count(part.hosts);
         if has < least {
             missing += least - has;
+            unreplaced += part.unreplaced;
             names.push(format!("{} ({has} of {least})", share.name));
         }
     }
     if names.is_empty() {
         return Progress::Ready;
+    }
+    if unreplaced > 0 {
+        let message = format!(
+            "too few nodes work for minHosts of the HypervisorShares {}, and others don't replace all that don't: {}or cordon those that stay \
+             away. See the condition NodesReady",
+            named(&names, ", "),
+            nodes::repair(dead)
+        );
+        return Progress::failed(Reason::NodeNotReady, message);
     }
     Progress::failed(
         Reason::Overcommitted,
@@ -238,16 +246,35 @@ fn minima(shares: &[Share], division: &Division, dead: &[&str]) -> Progress {
     )
 }
 
-/// Reports dead nodes, which make the pool smaller.
-fn report_dead(dead: &[&str], conditions: &mut Conditions) {
+/// Reports dead nodes: who leases each, since when it isn't Ready, and whether their shares get others.
+fn report_dead(nodes: &[Live<Node>], state: &PoolState, conditions: &mut Conditions) {
+    let dead = nodes.iter().zip(&state.nodes);
+    let dead = dead.filter(|(_, node)| node.state.is_dead());
+    let dead = dead.map(|(node, _)| {
+        let lease = nodes::lease(node).map(|lease| format!("leased by {lease}, "));
+        let since = node.body.not_ready_since();
+        let since = since.map_or_else(String::new, |since| since.to_string());
+        let name = &node.metadata.name;
+        format!("{name} ({}since {since})", lease.unwrap_or_default())
+    });
+    let dead: Vec<String> = dead.collect();
     if dead.is_empty() {
         return;
     }
+    let parts = state.division.parts.values();
+    let unreplaced: usize = parts.map(|part| part.unreplaced).sum();
+    let unreplaced = match unreplaced {
+        0 => String::new(),
+        count => format!(
+            "For {count} of them, shares get no other nodes, because so many are down at once. "
+        ),
+    };
     let message = format!(
-        "these nodes haven't been Ready for {} minutes, so no share counts them: {}. Repair them or, where a machine is off for \
-         good, delete its Node",
+        "these nodes haven't been Ready for {} minutes, and keep the leases that they have, because servers may still run there: {}. \
+         {unreplaced}Repair them, or cordon those that stay away, so that others replace them. Where a machine is off for good, delete its \
+         Node, and evacuate its servers",
         nodes::DEAD_AFTER.as_mins(),
-        named(dead, ", ")
+        named(&dead, ", ")
     );
     let progress = Progress::failed(Reason::NodeNotReady, message);
     conditions.note("NodesReady", &progress);

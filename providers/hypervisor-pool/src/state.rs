@@ -7,7 +7,9 @@ use c5c3_api::pool::SharingMode;
 use jiff::Timestamp;
 use provider_composer::{Failure, Live, ObservedState, Reason, Resource, ResourceKind, Subject};
 
-use crate::assignment::{Division, Node as Assignable, Share, State, divide, size, spread};
+use crate::assignment::{
+    Division, Node as Assignable, Share, State, divide, mark_away, size, spread,
+};
 use crate::nodes::{self, Node, known};
 use crate::{named, recorded, surplus};
 
@@ -59,7 +61,7 @@ impl PoolState {
         let mut shares: Vec<Share> = owners.iter().map(claimed).collect();
         let nodes = nodes.iter().map(|node| nodes::assignable(node, now));
         let mut nodes: Vec<Assignable> = nodes.collect();
-        alive_in_an_outage(&mut nodes);
+        mark_away(&mut nodes);
         surplus::count(&mut nodes, owners, &pool.status, now);
         let returned = returned(&nodes, owners);
         let served = match pool.spec.mode {
@@ -80,9 +82,9 @@ impl PoolState {
         }
     }
 
-    /// The nodes that haven't been Ready for so long that they aren't counted, by name.
+    /// The nodes that haven't been Ready for longer than a restart takes, by name.
     pub fn dead(&self) -> Vec<&str> {
-        let dead = self.nodes.iter().filter(|node| node.state == State::Dead);
+        let dead = self.nodes.iter().filter(|node| node.state.is_dead());
         dead.map(|node| node.name.as_str()).collect()
     }
 
@@ -192,16 +194,6 @@ fn returned(nodes: &[Assignable], owners: &[Subject<HypervisorShareSpec>]) -> BT
         .iter()
         .filter(|node| node.lease.is_none() && is_reported(&node.name));
     returned.map(|node| node.name.clone()).collect()
-}
-
-/// Takes no node as dead while more than half of all aren't Ready. Then not these machines have failed but what is between them and the API
-/// server, and as they return one by one, leases would move to the shares whose nodes are back first.
-fn alive_in_an_outage(nodes: &mut [Assignable]) {
-    let is_down = |node: &&mut Assignable| matches!(node.state, State::Unready | State::Dead);
-    if nodes.iter_mut().filter(is_down).count() * 2 > nodes.len() {
-        let dead = nodes.iter_mut().filter(|node| node.state == State::Dead);
-        dead.for_each(|node| node.state = State::Unready);
-    }
 }
 
 /// The shares that a dedicated pool serves: the eldest, and those that have nodes from before the pool became dedicated. The latter keep

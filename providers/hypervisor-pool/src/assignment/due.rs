@@ -14,6 +14,16 @@ pub struct Due {
     pub count: usize,
 }
 
+impl Due {
+    /// What is due besides so many nodes.
+    pub fn without(self, nodes: usize) -> Self {
+        Self {
+            least: self.least.saturating_sub(nodes),
+            count: self.count.saturating_sub(nodes),
+        }
+    }
+}
+
 /// Returns what each share is due of `capacity` nodes: its weight's part, raised to `minHosts` and lowered to its limit in `most`,
 /// rounded so that no share loses a node that it may keep.
 pub fn due(shares: &[&Share], most: &[usize], held: &[usize], capacity: usize) -> Vec<Due> {
@@ -124,7 +134,7 @@ fn fixed(
 }
 
 /// Returns how many nodes each share has once `free` nodes are leased: first to elder shares up to their `minHosts`, then
-/// to those with the least for their weight.
+/// to those with the least for their weight. A share that has more than it is due keeps them.
 pub fn hosts(shares: &[&Share], held: &[usize], due: &[Due], free: usize) -> Vec<usize> {
     let mut counts = held.to_vec();
     let mut free = free;

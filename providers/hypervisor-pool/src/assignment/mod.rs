@@ -2,18 +2,23 @@
 //!
 //! Every share is due the part of the pool that its weight stands for, between its `minHosts` and `maxHosts`. A share that has
 //! fewer nodes takes back those of its own that are being drained, then gets free ones, in turns with others. Of a share that has
-//! more, the surplus is drained, first the nodes with the fewest servers; so are nodes that leave the pool. Dead nodes aren't counted,
-//! and keep the lease that they have. A share may be held: then it is due at most what it has.
+//! more, the surplus is drained, first the nodes with the fewest servers; so are nodes that leave the pool. Dead nodes keep the lease
+//! that they have and count for what shares are due, so that a failure drains no node; a few of them are replaced by free nodes. A share
+//! may be held: then it is due at most what it has.
 
 mod due;
 mod free;
+mod outage;
+mod replaced;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::LeasePhase;
 
-use self::due::{due, hosts};
+use self::due::{Due, due, hosts};
 use self::free::Free;
+pub use self::outage::mark_away;
+use self::replaced::replaced;
 
 /// A node with the role of a hypervisor, or with a lease.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,8 +72,10 @@ pub enum State {
     /// It isn't Ready: it gets no lease, and keeps the one that it has.
     Unready,
     /// It hasn't been Ready for longer than a restart takes: it gets no lease and keeps the one that it has, since servers may still
-    /// run on it, but no share counts it among its nodes.
+    /// run on it. Its share may get another node for it.
     Dead,
+    /// It is dead as most of its rack, zone or pool is: its share waits for it.
+    Away,
     /// It is cordoned, under maintenance, being deleted or no hypervisor any more: it gets no lease, and the one that it has
     /// ends.
     Leaving,
@@ -77,9 +84,19 @@ pub enum State {
 }
 
 impl State {
-    /// Whether a node is one of those that are divided.
-    fn counts(self) -> bool {
+    /// Whether a node works, or is only restarting.
+    fn works(self) -> bool {
         matches!(self, Self::Available | Self::Unready)
+    }
+
+    /// Whether a node is dead.
+    pub fn is_dead(self) -> bool {
+        matches!(self, Self::Dead | Self::Away)
+    }
+
+    /// Whether a node is one of those that are divided. A dead one is as long as a share keeps it.
+    fn counts(self, is_leased: bool) -> bool {
+        self.works() || self == Self::Away || self == Self::Dead && is_leased
     }
 }
 
@@ -149,6 +166,8 @@ pub struct Part {
     pub draining: usize,
     /// The number of nodes that it is due.
     pub due: usize,
+    /// The number of its dead nodes for which it gets no others.
+    pub unreplaced: usize,
 }
 
 /// The nodes of one share.
@@ -158,7 +177,7 @@ struct Held<'a> {
     leased: Vec<&'a Node>,
     /// Those that are dead, and stay as they are.
     dead: Vec<&'a Node>,
-    /// Those that leave the pool, or are dead and leave the share, and aren't drained yet.
+    /// Those that leave the pool, and aren't drained yet.
     leaving: Vec<&'a Node>,
     /// Those that are drained and may be taken back.
     returning: Vec<&'a Node>,
@@ -170,9 +189,9 @@ impl<'a> Held<'a> {
     fn add(&mut self, node: &'a Node, phase: LeasePhase) {
         match (phase, node.state) {
             (LeasePhase::Leased, State::Leaving) => self.leaving.push(node),
-            (LeasePhase::Leased, State::Dead) => self.dead.push(node),
+            (LeasePhase::Leased, state) if state.is_dead() => self.dead.push(node),
             (LeasePhase::Leased, _) => self.leased.push(node),
-            (LeasePhase::Draining, state) if state.counts() => self.returning.push(node),
+            (LeasePhase::Draining, state) if state.works() => self.returning.push(node),
             _ => self.ending += 1,
         }
     }
@@ -181,16 +200,23 @@ impl<'a> Held<'a> {
     fn most(&self, share: &Share) -> usize {
         let most = share.max_hosts.map_or(usize::MAX, size);
         match share.is_held {
-            true => most.min(self.leased.len() + self.returning.len()),
+            true => most.min(self.leased.len() + self.returning.len() + self.dead.len()),
             false => most,
         }
+    }
+
+    /// The number of dead nodes for which the share may get others.
+    fn replaceable(&self, share: &Share) -> usize {
+        let dead = self.dead.iter().filter(|node| node.state == State::Dead);
+        if share.is_held { 0 } else { dead.count() }
     }
 }
 
 /// Divides a pool. `reserve` nodes stay free; free ones that are dead are some of them, so that no share replaces them.
 ///
-/// Where the shares' `minHosts` exceed the pool, elder shares get theirs first. Nodes that aren't Ready count: a node that
-/// restarts costs no share a node. Dead ones don't, so that a share has as many nodes that work as it is due.
+/// Where the shares' `minHosts` exceed the pool, elder shares get theirs first. Leased nodes that aren't Ready count, and so do dead ones: a
+/// failure costs no share a node that works. For a dead node of its own, a share gets another one if it is free, within limits. It gives up
+/// no node that works before it has as many as it is due, so that it has more nodes than that while dead ones are among them.
 pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
     let mut shares: Vec<&Share> = shares.iter().collect();
     shares.sort();
@@ -218,22 +244,30 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
                 phase != LeasePhase::Leased
             }
         };
-        divisible += usize::from(counts && node.state.counts());
+        divisible += usize::from(counts && node.state.counts(node.lease.is_some()));
     }
     let held = shares.iter().filter_map(|share| {
         let mut held = held.remove(share.control_plane.as_str())?;
         if share.max_hosts == Some(0) {
             // A share that is deleted waits for its dead nodes too, and says so.
-            held.leaving.append(&mut held.dead);
+            held.leased.append(&mut held.dead);
         }
         Some(held)
     });
     let held: Vec<Held<'_>> = held.collect();
     let mut counts: Vec<usize> = held.iter().map(|held| held.leased.len()).collect();
-    let capacity = (counts.iter().sum::<usize>() + divisible).saturating_sub(reserve);
+    let dead: usize = held.iter().map(|held| held.dead.len()).sum();
+    let capacity = (counts.iter().sum::<usize>() + dead + divisible).saturating_sub(reserve);
     let most = shares.iter().zip(&held);
     let most: Vec<usize> = most.map(|(share, held)| held.most(share)).collect();
     let due = due(&shares, &most, &counts, capacity);
+    let replaceable = shares.iter().zip(&held);
+    let replaceable = replaceable.map(|(share, held)| held.replaceable(share));
+    let replaced = replaced(&replaceable.collect::<Vec<_>>(), &due, nodes.len());
+    let unreplaced = held.iter().zip(replaced);
+    let unreplaced: Vec<usize> = unreplaced
+        .map(|(held, replaced)| held.dead.len() - replaced)
+        .collect();
 
     let mut division = Division::default();
     let mut staying = Vec::new();
@@ -269,7 +303,9 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
         .filter(|node| node.lease.is_none() && node.state == State::Available);
     let mut free = Free::of(free);
     let grantable = free.count.saturating_sub(reserve);
-    let hosts = hosts(&shares, &counts, &due, grantable);
+    let wanted = due.iter().zip(&unreplaced);
+    let wanted: Vec<Due> = wanted.map(|(due, waits)| due.without(*waits)).collect();
+    let hosts = hosts(&shares, &counts, &wanted, grantable);
     let missing = hosts.iter().zip(&counts).map(|(due, has)| due - has);
     let granted = free.divide(missing.zip(staying.iter().map(Vec::as_slice)));
     for (index, (share, held)) in shares.iter().zip(&held).enumerate() {
@@ -283,6 +319,7 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
             hosts: hosts[index],
             draining: all - counts[index],
             due: due[index].count,
+            unreplaced: unreplaced[index],
         };
         division.parts.insert(share.name.clone(), part);
     }
