@@ -8,6 +8,7 @@ mod asked;
 pub mod assignment;
 mod compute_services;
 mod configuration;
+mod dead;
 mod drain;
 mod enabling;
 mod hold;

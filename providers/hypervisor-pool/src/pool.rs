@@ -20,7 +20,7 @@ use crate::drain::Reports;
 use crate::lifecycle::{Change, changes};
 use crate::nodes::{self, FORMER_LEASE, LEASE, Node, PHASE, ROLE, SINCE};
 use crate::state::{PoolState, only, shares};
-use crate::{lost, named, recorded, surplus, vlans};
+use crate::{dead, lost, named, recorded, surplus, vlans};
 
 const GIGABYTE: f64 = 1e9;
 
@@ -89,7 +89,7 @@ impl Composer for HypervisorPool {
         vlans::label(&subject.spec, &counted.collect::<Vec<_>>(), desired);
         let minima = minima(shares, division, &state.dead());
         desired.conditions.set("MinHostsLeased", &minima);
-        report_dead(&nodes, &state, &mut desired.conditions);
+        dead::report(&nodes, &state, &mut desired.conditions);
         without_share(&nodes, shares, &mut desired.conditions);
         report_returned(&state, &owners, &mut desired.conditions);
         // Nothing in the cluster changes when a node becomes dead.
@@ -244,40 +244,6 @@ fn minima(shares: &[Share], division: &Division, dead: &[&str]) -> Progress {
             nodes::repair(dead)
         ),
     )
-}
-
-/// Reports dead nodes: who leases each, since when it isn't Ready, and whether their shares get others.
-fn report_dead(nodes: &[Live<Node>], state: &PoolState, conditions: &mut Conditions) {
-    let dead = nodes.iter().zip(&state.nodes);
-    let dead = dead.filter(|(_, node)| node.state.is_dead());
-    let dead = dead.map(|(node, _)| {
-        let lease = nodes::lease(node).map(|lease| format!("leased by {lease}, "));
-        let since = node.body.not_ready_since();
-        let since = since.map_or_else(String::new, |since| since.to_string());
-        let name = &node.metadata.name;
-        format!("{name} ({}since {since})", lease.unwrap_or_default())
-    });
-    let dead: Vec<String> = dead.collect();
-    if dead.is_empty() {
-        return;
-    }
-    let parts = state.division.parts.values();
-    let unreplaced: usize = parts.map(|part| part.unreplaced).sum();
-    let unreplaced = match unreplaced {
-        0 => String::new(),
-        count => format!(
-            "For {count} of them, shares get no other nodes, because so many are down at once. "
-        ),
-    };
-    let message = format!(
-        "these nodes haven't been Ready for {} minutes, and keep the leases that they have, because servers may still run there: {}. \
-         {unreplaced}Repair them, or cordon those that stay away, so that others replace them. Where a machine is off for good, delete its \
-         Node, and evacuate its servers",
-        nodes::DEAD_AFTER.as_mins(),
-        named(&dead, ", ")
-    );
-    let progress = Progress::failed(Reason::NodeNotReady, message);
-    conditions.note("NodesReady", &progress);
 }
 
 /// Reports leases of control planes that no share names, and nodes that have lost the label of their lease. Neither is leased to another.
