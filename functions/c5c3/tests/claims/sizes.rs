@@ -380,6 +380,12 @@ fn hypervisor_pool_shows_who_has_its_nodes() {
         shown.collect::<Value>(),
         json!([["one", 5, 0], ["two", 1, 2], ["three", null, null]])
     );
+    // A share waits for nodes that aren't Ready, too, and they come back.
+    assert_eq!(
+        groups(&outcome),
+        groups(&before),
+        "the pool doesn't grow for that"
+    );
 }
 
 /// Labels of zones may be too long for the names of Gardener's groups of machines.

@@ -18,7 +18,8 @@ pub fn stop(cluster: &mut Cluster, node: &str) {
     cluster.set_status(&node_key(node), json!({ "conditions": [ready] }));
 }
 
-fn start(cluster: &mut Cluster, node: &str) {
+/// The kubelet of a node reports again.
+pub fn start(cluster: &mut Cluster, node: &str) {
     let since = cluster.now().to_string();
     let ready = json!({ "type": "Ready", "status": "True", "lastTransitionTime": since });
     cluster.set_status(&node_key(node), json!({ "conditions": [ready] }));
@@ -54,17 +55,18 @@ fn node_that_is_not_ready_is_dead_after_15_minutes_and_the_pool_wakes_then() {
     wait(&mut cluster, 1);
     let composed = reconcile_pool(&mut cluster);
     assert_eq!(composed.desired.requeue_at, None);
-    let part = json!({ "name": "prod", "controlPlane": "prod", "hosts": 1, "due": 1 });
+    let part = json!({ "name": "prod", "controlPlane": "prod", "hosts": 1, "due": 2 });
     assert_eq!(share_of(&cluster, "prod"), part);
     assert_eq!(lease(&cluster, "node-b").as_deref(), Some("prod"));
     assert_eq!(phase(&cluster, "node-b"), None, "it isn't drained for that");
-    let expected = [
-        "False",
-        "NodeNotReady",
-        "these nodes haven't been Ready for 15 minutes, so no share counts them: node-b. Repair them or, where a machine is off for good, \
-         delete its Node",
-    ];
-    assert_eq!(nodes_ready(&cluster), Some(expected.map(str::to_owned)));
+    let since = dead_at - SignedDuration::from_mins(15);
+    let message = format!(
+        "these nodes haven't been Ready for 15 minutes, and keep the leases that they have, because servers may still run there: node-b \
+         (leased by prod, since {since}). Repair them, or cordon those that stay away, so that others replace them. Where a machine is off \
+         for good, delete its Node, and evacuate its servers"
+    );
+    let expected = ["False".to_owned(), "NodeNotReady".to_owned(), message];
+    assert_eq!(nodes_ready(&cluster), Some(expected));
     assert_eq!(condition_of(&cluster, &pool_key(), "Ready")[0], "True");
 
     start(&mut cluster, "node-b");
@@ -152,7 +154,9 @@ fn nodes_are_not_dead_while_more_than_half_of_the_pool_is_down() {
     wait(&mut cluster, 60);
     let composed = reconcile_pool(&mut cluster);
     assert_eq!(composed.desired.requeue_at, None, "it is no hot loop");
-    assert_eq!(nodes_ready(&cluster), None);
+    let [_, _, message] = nodes_ready(&cluster).unwrap();
+    let why = "For 4 of them, shares get no other nodes, because so many are down at once. ";
+    assert!(message.contains(why), "{message}");
 
     start(&mut cluster, "node-a");
     reconcile_pool(&mut cluster);
@@ -161,12 +165,95 @@ fn nodes_are_not_dead_while_more_than_half_of_the_pool_is_down() {
         assert_eq!(share_of(&cluster, share)["due"], 2);
     }
     start(&mut cluster, "node-d");
+    put_node(&mut cluster, "node-f", "10.0.0.6");
+    put_node(&mut cluster, "node-g", "10.0.0.7");
     reconcile_pool(&mut cluster);
+    assert_eq!(leases(&cluster), before);
+    let others = ["node-f", "node-g"].map(|node| lease(&cluster, node));
     assert_eq!(
-        share_of(&cluster, "prod")["due"],
-        1,
-        "half of them are dead"
+        others,
+        [Some("prod".to_owned()), Some("staging".to_owned())]
     );
+    assert_eq!(
+        share_of(&cluster, "prod"),
+        json!({ "name": "prod", "controlPlane": "prod", "hosts": 2, "due": 3 })
+    );
+}
+
+/// As with a switch that fails.
+#[test]
+fn nodes_of_a_rack_that_is_down_are_not_replaced_until_most_are_back() {
+    let mut cluster = cluster();
+    let set = |cluster: &mut Cluster, field: &str, value: u32| {
+        cluster.edit(&share_key("prod"), |share| {
+            share["spec"][field] = json!(value);
+        });
+    };
+    let rack = ["node-a", "node-b", "node-d", "node-e"];
+    put_node(&mut cluster, "node-d", "10.0.0.4");
+    put_node(&mut cluster, "node-e", "10.0.0.5");
+    for node in rack {
+        cluster.edit(&node_key(node), |node| {
+            node["metadata"]["labels"]["topology.c5c3.io/rack"] = json!("a");
+        });
+    }
+    set(&mut cluster, "maxHosts", 4);
+    set(&mut cluster, "minHosts", 4);
+    settle(&mut cluster, "prod");
+    assert_eq!(leases(&cluster), planes(["prod"; 4]));
+    let others: Vec<String> = (0..6).map(|number| format!("other-{number}")).collect();
+    for other in &others {
+        put_node(&mut cluster, other, "10.0.1.1");
+    }
+    for node in rack {
+        stop(&mut cluster, node);
+    }
+    let leased = |cluster: &Cluster| {
+        let leased = others.iter().filter(|node| lease(cluster, node).is_some());
+        leased.count()
+    };
+    wait(&mut cluster, 60);
+    settle(&mut cluster, "prod");
+    assert_eq!(leased(&cluster), 0);
+    let dead = "repair node-a, node-b, node-d, and 1 more (not Ready for 15 minutes), or cordon those that stay away";
+    assert_eq!(
+        condition_of(&cluster, &pool_key(), "MinHostsLeased"),
+        [
+            "False".to_owned(),
+            "NodeNotReady".to_owned(),
+            format!(
+                "too few nodes work for minHosts of the HypervisorShares prod (0 of 4), and others don't replace all that don't: {dead}. See \
+                 the condition NodesReady"
+            )
+        ]
+    );
+    assert_eq!(
+        condition(&cluster, "prod", "NodesLeased")[2],
+        format!(
+            "0 of 4 nodes are leased and work, 6 are free: {dead}, so that others replace them"
+        )
+    );
+    assert_eq!(
+        condition(&cluster, "prod", "FurtherNodesLeased")[2],
+        format!(
+            "4 of 4 nodes that this share is due don't work or aren't free: {dead}, so that others replace them; see the condition NodesReady \
+             of the HypervisorPool"
+        )
+    );
+
+    start(&mut cluster, "node-a");
+    settle(&mut cluster, "prod");
+    assert_eq!(leased(&cluster), 0);
+    start(&mut cluster, "node-b");
+    settle(&mut cluster, "prod");
+    assert_eq!(leased(&cluster), 1);
+    // A person knows that it doesn't come back soon.
+    cordon(&mut cluster, "node-d", true);
+    settle(&mut cluster, "prod");
+    assert_eq!(phase(&cluster, "node-d").as_deref(), Some("Draining"));
+    assert_eq!(leased(&cluster), 2);
+    let deleted = condition_of(&cluster, &pool_key(), "MinHostsLeased");
+    assert_eq!(deleted[0], "True");
 }
 
 #[test]

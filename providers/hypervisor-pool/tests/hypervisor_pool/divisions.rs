@@ -8,7 +8,7 @@ use provider_hypervisor_pool::assignment::{Node, Part, Servers, Share, State, di
 
 use crate::pools::{carried_out, node};
 
-fn share(name: u8, weight: u32, min_hosts: u32, max_hosts: Option<u32>) -> Share {
+pub fn share(name: u8, weight: u32, min_hosts: u32, max_hosts: Option<u32>) -> Share {
     Share {
         created: format!("2026-01-0{name}T00:00:00Z"),
         name: format!("share-{name}"),
@@ -21,13 +21,13 @@ fn share(name: u8, weight: u32, min_hosts: u32, max_hosts: Option<u32>) -> Share
 }
 
 /// Nodes of one zone and rack, numbered from the first name.
-fn leased(names: Range<u8>, plane: Option<u8>, state: State) -> Vec<Node> {
+pub fn leased(names: Range<u8>, plane: Option<u8>, state: State) -> Vec<Node> {
     let lease = plane.map(|plane| (plane, LeasePhase::Leased));
     names.map(|name| node(name, lease, state, 0, 0)).collect()
 }
 
 #[test]
-fn share_with_dead_nodes_keeps_as_many_that_work_as_it_is_due() {
+fn share_that_shrinks_keeps_as_many_nodes_that_work_as_it_is_due() {
     let mut nodes = leased(0..3, Some(1), State::Dead);
     nodes.extend(leased(3..10, Some(1), State::Available));
     let shares = [share(1, 1, 0, Some(3))];
@@ -39,7 +39,8 @@ fn share_with_dead_nodes_keeps_as_many_that_work_as_it_is_due() {
         Part {
             hosts: 3,
             draining: 4,
-            due: 3
+            due: 3,
+            unreplaced: 2
         }
     );
 
@@ -85,7 +86,7 @@ fn held_share_gets_no_other_node_and_takes_its_own_back() {
     let mut shares = [share(1, 1, 4, None)];
     shares[0].is_held = true;
     let division = divide(&nodes, &shares, 0);
-    assert_eq!(division.parts["share-1"].due, 3);
+    assert_eq!(division.parts["share-1"].due, 5);
     assert!(division.granted.is_empty() && division.drained.is_empty());
     let resumed: Vec<&String> = division.resumed.iter().collect();
     assert_eq!(resumed, ["node-02"]);
@@ -94,7 +95,7 @@ fn held_share_gets_no_other_node_and_takes_its_own_back() {
     shares[0].min_hosts = 0;
     let division = divide(&nodes, &[shares[0].clone(), share(2, 9, 0, None)], 0);
     let dues = division.parts.values().map(|part| part.due);
-    assert_eq!(dues.collect::<Vec<_>>(), [1, 7]);
+    assert_eq!(dues.collect::<Vec<_>>(), [1, 9]);
 }
 
 /// Five nodes of a share, in one zone and rack.

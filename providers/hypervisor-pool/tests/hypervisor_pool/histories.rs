@@ -64,6 +64,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         4 => Just(State::Available),
         1 => Just(State::Unready),
         1 => Just(State::Dead),
+        1 => Just(State::Away),
         1 => Just(State::Leaving),
     ];
     let writes = prop_oneof![3 => Just(usize::MAX), 1 => 0..3_usize];
@@ -84,7 +85,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 
 /// Whether a node's kubelet doesn't report.
 fn is_down(node: &Node) -> bool {
-    matches!(node.state, State::Unready | State::Dead)
+    node.state == State::Unready || node.state.is_dead()
 }
 
 impl World {
@@ -139,7 +140,7 @@ impl World {
             .expect("as above");
         let phase = node.lease.as_ref().map(|lease| lease.phase);
         prop_assert!(
-            node.state != State::Dead || matches!(change, Change::Enter(Draining)),
+            !node.state.is_dead() || matches!(change, Change::Enter(Draining)),
             "a dead node keeps its lease"
         );
         match change {
@@ -316,7 +317,7 @@ proptest! {
         // Once nodes are well, servers are gone, and kubelets and Nova work, every drain comes to its end.
         for node in &mut world.nodes {
             node.state = match node.state {
-                State::Unready | State::Dead => State::Available,
+                State::Unready | State::Dead | State::Away => State::Available,
                 state => state,
             };
         }

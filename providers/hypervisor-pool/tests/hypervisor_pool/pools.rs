@@ -33,6 +33,7 @@ pub fn nodes() -> impl Strategy<Value = Vec<Node>> {
         8 => Just(State::Available),
         1 => Just(State::Unready),
         1 => Just(State::Dead),
+        1 => Just(State::Away),
         1 => Just(State::Leaving),
     ];
     let lease = prop::option::weighted(0.4, (0..4_u8, phase));
@@ -81,12 +82,12 @@ pub fn counted(shares: &[Share]) -> Vec<&Share> {
     shares
 }
 
-/// Whether a node is one of those that are divided.
-pub fn counts(node: &Node) -> bool {
+/// Whether a node works, or is only restarting.
+pub fn works(node: &Node) -> bool {
     matches!(node.state, State::Available | State::Unready)
 }
 
-/// The nodes that one share leases in some phase, and that are divided.
+/// The nodes that one share leases in some phase, and that work.
 pub fn in_phase<'a>(
     nodes: &'a [Node],
     share: &'a Share,
@@ -94,8 +95,22 @@ pub fn in_phase<'a>(
 ) -> impl Iterator<Item = &'a Node> {
     let is =
         move |lease: &Lease| lease.control_plane == share.control_plane && lease.phase == phase;
-    let nodes = nodes.iter().filter(|node| counts(node));
+    let nodes = nodes.iter().filter(|node| works(node));
     nodes.filter(move |node| node.lease.as_ref().is_some_and(is))
+}
+
+/// The number of dead nodes that a share keeps. One that may have no node keeps none.
+pub fn dead(nodes: &[Node], share: &Share) -> usize {
+    let dead = nodes.iter().filter(|node| node.state.is_dead());
+    let dead = dead.filter_map(|node| node.lease.as_ref());
+    let dead = dead.filter(|lease| {
+        lease.control_plane == share.control_plane && lease.phase == LeasePhase::Leased
+    });
+    if share.max_hosts == Some(0) {
+        0
+    } else {
+        dead.count()
+    }
 }
 
 pub fn held(nodes: &[Node], share: &Share) -> usize {
@@ -106,6 +121,7 @@ pub fn held(nodes: &[Node], share: &Share) -> usize {
 pub fn most(nodes: &[Node], share: &Share) -> usize {
     let most = share.max_hosts.unwrap_or(u32::MAX) as usize;
     let has = held(nodes, share) + in_phase(nodes, share, LeasePhase::Draining).count();
+    let has = has + dead(nodes, share);
     if share.is_held { most.min(has) } else { most }
 }
 
@@ -116,12 +132,17 @@ pub fn free(nodes: &[Node]) -> Vec<&Node> {
 
 /// The number of nodes that may be divided.
 pub fn capacity(nodes: &[Node], shares: &[&Share], reserve: u32) -> usize {
-    let phases = |share| LeasePhase::ALL.map(|phase| in_phase(nodes, share, phase).count());
-    let leased: usize = shares.iter().flat_map(|share| phases(share)).sum();
-    let rest = nodes
-        .iter()
-        .filter(|node| node.lease.is_none() && counts(node));
-    (leased + rest.count()).saturating_sub(alive(nodes, reserve) as usize)
+    let is_divided = |node: &&Node| match &node.lease {
+        None => works(node) || node.state == State::Away,
+        Some(lease) => {
+            let mut planes = shares.iter().map(|share| &share.control_plane);
+            node.state != State::Leaving && planes.any(|plane| *plane == lease.control_plane)
+        }
+    };
+    let divided = nodes.iter().filter(is_divided);
+    divided
+        .count()
+        .saturating_sub(alive(nodes, reserve) as usize)
 }
 
 /// The number of nodes of a reserve that aren't dead.

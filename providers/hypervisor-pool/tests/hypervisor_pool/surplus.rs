@@ -5,6 +5,7 @@ use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
 use serde_json::{Value, json};
 
+use crate::dead::{start, stop};
 use crate::drain::phase;
 use crate::fixture::*;
 use crate::nova::{Nova, later, service, started};
@@ -246,6 +247,32 @@ fn pool_waits_for_a_nova_without_any_compute_service() {
     }
     later(&mut cluster);
     assert_eq!(draining(&cluster), ["node-a"]);
+}
+
+#[test]
+fn of_a_node_that_is_back_and_its_replacement_the_one_with_fewer_servers_is_drained() {
+    for (servers, gives) in [([3, 0], "node-d"), ([0, 3], "node-b")] {
+        let (mut cluster, nova) = started();
+        cluster.edit(&share_key("prod"), |share| {
+            share["spec"]["maxHosts"] = json!(2);
+        });
+        put_node(&mut cluster, "node-d", "10.0.0.4");
+        reconcile(&mut cluster, "prod");
+        assert_eq!(leases(&cluster), planes(["prod", "prod", "", ""]));
+        stop(&mut cluster, "node-b");
+        cluster.wait(SignedDuration::from_mins(15));
+        reconcile(&mut cluster, "prod");
+        assert_eq!(leases(&cluster), planes(["prod", "prod", "prod", ""]));
+
+        nova.set_up("node-d", true);
+        nova.occupy("node-a", 9, 0);
+        for (node, count) in ["node-b", "node-d"].into_iter().zip(servers) {
+            nova.occupy(node, count, 0);
+        }
+        start(&mut cluster, "node-b");
+        later(&mut cluster);
+        assert_eq!(draining(&cluster), [gives]);
+    }
 }
 
 #[test]
