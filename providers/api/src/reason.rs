@@ -232,8 +232,8 @@ reasons! {
         /// Nova has servers on a node whose lease a person ended, by deleting its Node or its label: make sure that the machine is off,
         /// then [evacuate or delete its servers](hypervisors.md#remove-a-dead-node).
         NodeLost,
-        /// A node hasn't been Ready for 15 minutes: it keeps its lease, and no share counts it among its nodes. Repair it, or
-        /// [remove it](hypervisors.md#remove-a-dead-node).
+        /// A node hasn't been Ready for 15 minutes: it keeps its lease, and its share may get no other node for it. Repair it,
+        /// [cordon it](pool-sharing.md#nodes-that-fail) to have it replaced, or [remove it](hypervisors.md#remove-a-dead-node).
         NodeNotReady,
         /// Several Secrets have the configuration of one agent: delete all but one.
         Ambiguous,

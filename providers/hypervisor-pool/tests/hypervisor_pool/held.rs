@@ -161,6 +161,10 @@ fn held_share_with_a_dead_node_says_by_what_it_is_held() {
          minutes), or name the pool in the claim again or allow its namespace in sharing.allowedNamespaces; without a claim, set held to \
          false"
     );
+    assert_eq!(
+        condition(&by_spec, "prod", "FurtherNodesLeased")[2],
+        "1 of 2 nodes that this share is due don't work: repair node-b (not Ready for 15 minutes), since this share gets no others"
+    );
     let mut by_pool = dedicated();
     assert_eq!(
         says(&mut by_pool, "admin", "node-e"),
