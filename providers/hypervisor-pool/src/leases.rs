@@ -247,8 +247,8 @@ impl Leases {
                 nodes::repair(dead)
             ),
             (dead, None) => format!(
-                "{pending} of {due} nodes that this share is due don't work or aren't free: {}or cordon those that stay away, so that others \
-                 replace them; see the condition NodesReady of the HypervisorPool",
+                "{pending} of {due} nodes that this share is due don't work or aren't free: {}or cordon those that stay away, so that \
+                 others replace them; see the condition NodesReady of the HypervisorPool",
                 nodes::repair(dead)
             ),
         };
