@@ -228,8 +228,8 @@ fn minima(shares: &[Share], division: &Division, dead: &[&str]) -> Progress {
     }
     if unreplaced > 0 {
         let message = format!(
-            "too few nodes work for minHosts of the HypervisorShares {}, and others don't replace all that don't: {}or cordon those that \
-             stay away. See the condition NodesReady",
+            "too few nodes work for minHosts of the HypervisorShares {}, and some of those that are down aren't replaced: {}or cordon those \
+             that stay away. See the condition NodesReady",
             named(&names, ", "),
             nodes::repair(dead)
         );

@@ -33,6 +33,10 @@ impl Count {
 
 /// Marks the dead nodes of a rack, a zone or a pool of which more than half isn't Ready as away, so that they aren't replaced.
 pub fn mark_away(nodes: &mut [Node]) {
+    if nodes.iter().all(|node| node.state != State::Dead) {
+        // As in most pools, at most times.
+        return;
+    }
     for index in away(nodes) {
         nodes[index].state = State::Away;
     }

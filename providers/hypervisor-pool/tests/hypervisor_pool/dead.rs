@@ -222,8 +222,8 @@ fn nodes_of_a_rack_that_is_down_are_not_replaced_until_most_are_back() {
             "False".to_owned(),
             "NodeNotReady".to_owned(),
             format!(
-                "too few nodes work for minHosts of the HypervisorShares prod (0 of 4), and others don't replace all that don't: {dead}. \
-                 See the condition NodesReady"
+                "too few nodes work for minHosts of the HypervisorShares prod (0 of 4), and some of those that are down aren't replaced: \
+                 {dead}. See the condition NodesReady"
             )
         ]
     );
