@@ -100,7 +100,7 @@ proptest! {
         }
     }
 
-    /// Whatever fails at once, and in whatever order the nodes return.
+    /// Whatever fails at once.
     #[test]
     fn nodes_that_are_back_cost_a_share_no_node_but_those_that_replaced_them(
         nodes in nodes(), shares in shares(), reserve in 0..4_u32, fails in any::<u32>(),
