@@ -29,10 +29,24 @@ impl<T> Lookup<T> {
         }
     }
 
+    /// Looks at what was found, without taking it.
+    pub fn as_ref(&self) -> Lookup<&T> {
+        match self {
+            Self::Found(value) => Lookup::Found(value),
+            Self::Missing => Lookup::Missing,
+            Self::Unknown(why) => Lookup::Unknown(why.clone()),
+        }
+    }
+
     /// Converts what was found.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Lookup<U> {
+        self.and_then(|value| Lookup::Found(change(value)))
+    }
+
+    /// Continues with what was found.
+    pub fn and_then<U>(self, next: impl FnOnce(T) -> Lookup<U>) -> Lookup<U> {
         match self {
-            Self::Found(value) => Lookup::Found(change(value)),
+            Self::Found(value) => next(value),
             Self::Missing => Lookup::Missing,
             Self::Unknown(why) => Lookup::Unknown(why),
         }
@@ -41,6 +55,27 @@ impl<T> Lookup<T> {
     /// Whether it is known not to exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Missing)
+    }
+}
+
+impl<T> From<Result<T, String>> for Lookup<T> {
+    fn from(result: Result<T, String>) -> Self {
+        result.map_or_else(Self::Unknown, Self::Found)
+    }
+}
+
+/// Those that exist; unknown if one of them is. All are looked up, so that what has to be read is read together.
+impl<T> FromIterator<Lookup<T>> for Lookup<Vec<T>> {
+    fn from_iter<I: IntoIterator<Item = Lookup<T>>>(lookups: I) -> Self {
+        let (mut found, mut unknown) = (Vec::new(), None);
+        for lookup in lookups {
+            match lookup {
+                Lookup::Found(value) => found.push(value),
+                Lookup::Missing => {}
+                Lookup::Unknown(why) => unknown = Some(why),
+            }
+        }
+        unknown.map_or(Ok(found), Err).into()
     }
 }
 
@@ -64,21 +99,14 @@ pub trait Source {
         namespace: &str,
         labels: &BTreeMap<String, String>,
     ) -> Lookup<Vec<Key>> {
-        match self.objects(kind, namespace, labels) {
-            Lookup::Found(objects) => {
-                let names = objects.iter().map(|object| {
-                    let name = object.pointer("/metadata/name")?.as_str()?;
-                    Some(Key::new(kind, namespace, name))
-                });
-                let keys: Option<Vec<Key>> = names.collect();
-                keys.map_or_else(
-                    || Lookup::Unknown(format!("a {kind} has no name")),
-                    Lookup::Found,
-                )
-            }
-            Lookup::Missing => Lookup::Missing,
-            Lookup::Unknown(why) => Lookup::Unknown(why),
-        }
+        self.objects(kind, namespace, labels).and_then(|objects| {
+            let keys = objects.iter().map(|object| {
+                let name = object.pointer("/metadata/name")?.as_str()?;
+                Some(Key::new(kind, namespace, name))
+            });
+            let keys: Option<Vec<Key>> = keys.collect();
+            keys.ok_or_else(|| format!("a {kind} has no name")).into()
+        })
     }
 
     /// The response of an external system.

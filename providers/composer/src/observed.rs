@@ -66,14 +66,8 @@ impl<'a> ObservedState<'a> {
         name: &str,
     ) -> Lookup<Live<T>> {
         let key = Key::of::<T>(namespace, name);
-        let lookup = match self.object(&key) {
-            Lookup::Found(object) => match read(&object, &key) {
-                Ok(live) => Lookup::Found(live),
-                Err(why) => Lookup::Unknown(why),
-            },
-            Lookup::Missing => Lookup::Missing,
-            Lookup::Unknown(why) => Lookup::Unknown(why),
-        };
+        let object = self.object(&key);
+        let lookup = object.and_then(|object| read::<T>(&object, &key).into());
         self.record(key.kind, lookup)
     }
 
@@ -85,20 +79,12 @@ impl<'a> ObservedState<'a> {
         labels: &[(&str, &str)],
     ) -> Lookup<Vec<Live<T>>> {
         let one = format!("a {}", T::KIND);
-        let lookup = match self.objects(T::KIND, namespace, labels) {
-            Lookup::Found(objects) => {
-                match objects
-                    .iter()
-                    .map(|object| read::<T>(object, &one))
-                    .collect()
-                {
-                    Ok(lives) => Lookup::Found(lives),
-                    Err(why) => Lookup::Unknown(why),
-                }
-            }
-            Lookup::Missing => Lookup::Missing,
-            Lookup::Unknown(why) => Lookup::Unknown(why),
-        };
+        let objects = self.objects(T::KIND, namespace, labels);
+        let lookup = objects.and_then(|objects| {
+            let lives = objects.iter().map(|object| read::<T>(object, &one));
+            let lives: Result<Vec<_>, _> = lives.collect();
+            lives.into()
+        });
         self.record(T::KIND, lookup)
     }
 
@@ -150,31 +136,12 @@ impl<'a> ObservedState<'a> {
     /// Returns a condition of an object; none while it isn't set for the object's present generation. One that can't be
     /// understood is unknown.
     pub fn condition(&self, key: &Key, type_: &str) -> Lookup<Option<Condition>> {
-        let object = match self.object(key) {
-            Lookup::Found(object) => object,
-            Lookup::Missing => return Lookup::Missing,
-            Lookup::Unknown(why) => return Lookup::Unknown(why),
-        };
-        let conditions = object
-            .pointer("/status/conditions")
-            .and_then(Value::as_array);
-        let mut conditions = conditions.into_iter().flatten();
-        let Some(condition) = conditions.find(|other| other["type"] == type_) else {
-            return Lookup::Found(None);
-        };
-        let lookup = match Condition::deserialize(condition) {
-            Ok(condition) => {
-                let generation = object
-                    .pointer("/metadata/generation")
-                    .and_then(Value::as_i64);
-                let stale = condition.observed_generation.is_some()
-                    && condition.observed_generation < generation;
-                Lookup::Found((!stale).then_some(condition))
-            }
-            Err(error) => Lookup::Unknown(format!(
-                "the condition {type_} of {key} can't be understood: {error}"
-            )),
-        };
+        let lookup = self.object(key).and_then(|object| {
+            let condition = current_condition(&object, type_).map_err(|error| {
+                format!("the condition {type_} of {key} can't be understood: {error}")
+            });
+            condition.into()
+        });
         self.record(key.kind, lookup)
     }
 
@@ -198,6 +165,20 @@ fn owned(labels: &[(&str, &str)]) -> BTreeMap<String, String> {
     labels
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
         .collect()
+}
+
+/// Reads a condition of an object, if it is set for the object's present generation.
+fn current_condition(object: &Value, type_: &str) -> Result<Option<Condition>, serde_json::Error> {
+    let conditions = object["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    let Some(condition) = conditions.find(|other| other["type"] == type_) else {
+        return Ok(None);
+    };
+    let condition = Condition::deserialize(condition)?;
+    let generation = object["metadata"]["generation"].as_i64();
+    let is_stale =
+        condition.observed_generation.is_some() && condition.observed_generation < generation;
+    Ok((!is_stale).then_some(condition))
 }
 
 /// Reads an object that messages name like this.

@@ -275,14 +275,11 @@ impl Access {
             Ok(request) => request,
             Err(error) => return Lookup::Unknown(error.to_string()),
         };
-        match observed.external(request) {
-            Lookup::Found(answer) => match T::deserialize(answer.as_ref()) {
-                Ok(answer) => Lookup::Found(answer),
-                Err(error) => Lookup::Unknown(format!("Nova's answer isn't valid: {error}")),
-            },
-            Lookup::Missing => Lookup::Missing,
-            Lookup::Unknown(why) => Lookup::Unknown(why),
-        }
+        observed.external(request).and_then(|answer| {
+            let answer = T::deserialize(answer.as_ref());
+            let invalid = |error| format!("Nova's answer isn't valid: {error}");
+            answer.map_err(invalid).into()
+        })
     }
 
     /// Changes something.

@@ -138,16 +138,11 @@ impl Query {
             Ok(query) => query,
             Err(error) => return Lookup::Unknown(error.to_string()),
         };
-        match observed.external(query) {
-            Lookup::Found(answer) => match Answer::deserialize(answer.as_ref()) {
-                Ok(answer) => Lookup::Found(answer),
-                Err(error) => {
-                    Lookup::Unknown(format!("the database's answer isn't valid: {error}"))
-                }
-            },
-            Lookup::Missing => Lookup::Missing,
-            Lookup::Unknown(why) => Lookup::Unknown(why),
-        }
+        observed.external(query).and_then(|answer| {
+            let answer = Answer::deserialize(answer.as_ref());
+            let invalid = |error| format!("the database's answer isn't valid: {error}");
+            answer.map_err(invalid).into()
+        })
     }
 }
 

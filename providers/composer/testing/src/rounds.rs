@@ -94,10 +94,8 @@ impl Listed<'_> {
 
 impl Source for Listed<'_> {
     fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
-        match self.cluster.object(key) {
-            Lookup::Found(object) => self.look(key, object),
-            other => other,
-        }
+        let object = self.cluster.object(key);
+        object.and_then(|object| self.look(key, object))
     }
 
     fn objects(
@@ -106,23 +104,8 @@ impl Source for Listed<'_> {
         namespace: &str,
         labels: &BTreeMap<String, String>,
     ) -> Lookup<Vec<Arc<Value>>> {
-        let keys = match self.keys(kind, namespace, labels) {
-            Lookup::Found(keys) => keys,
-            Lookup::Missing => return Lookup::Missing,
-            Lookup::Unknown(why) => return Lookup::Unknown(why),
-        };
-        let (mut found, mut unknown) = (Vec::new(), None);
-        for key in keys {
-            match self.object(&key) {
-                Lookup::Found(object) => found.push(object),
-                Lookup::Unknown(why) => unknown = Some(why),
-                Lookup::Missing => {}
-            }
-        }
-        match unknown {
-            None => Lookup::Found(found),
-            Some(why) => Lookup::Unknown(why),
-        }
+        let keys = self.keys(kind, namespace, labels);
+        keys.and_then(|keys| keys.iter().map(|key| self.object(key)).collect())
     }
 
     fn keys(

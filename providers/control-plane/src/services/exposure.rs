@@ -41,12 +41,11 @@ impl Recipe<'_> {
 /// Whether clients outside the cluster reach a service, as the service says.
 fn exposed(step: &Step, key: &Key, sight: &Sight, observed: &ObservedState<'_>) -> Progress {
     let waiting = |message: String| Progress::waiting(Reason::NotExposed, message);
-    let condition = match &sight.object {
-        Lookup::Found(_) => observed.condition(key, EXPOSED),
-        Lookup::Missing => return waiting(sight.message().to_owned()),
-        Lookup::Unknown(why) => Lookup::Unknown(why.clone()),
-    };
-    let condition = match condition {
+    if sight.object.is_missing() {
+        return waiting(sight.message().to_owned());
+    }
+    let service = sight.object.as_ref();
+    let condition = match service.and_then(|_| observed.condition(key, EXPOSED)) {
         Lookup::Found(Some(condition)) => condition,
         Lookup::Found(None) | Lookup::Missing => {
             let message = format!("{} hasn't reported whether it is exposed", step.title());

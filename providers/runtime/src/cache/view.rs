@@ -85,47 +85,32 @@ impl<'a> View<'a> {
         if let Lookup::Unknown(why) = objects.find(&Place::first_in(namespace)) {
             return Lookup::Unknown(why);
         }
-        let (mut found, mut unknown) = (Vec::new(), None);
         let written = written(labels);
         let first = labels.first_key_value();
         let candidates: Box<dyn Iterator<Item = (&Place, &Entry)> + '_> = match first {
             Some((label, value)) if !kind.namespaced => Box::new(objects.with_label(label, value)),
             _ => Box::new(objects.within(namespace)),
         };
-        for (place, entry) in candidates {
-            if !entry.may_have(&written) {
-                continue;
-            }
+        let candidates = candidates.filter(|(_, entry)| entry.may_have(&written));
+        let lookups = candidates.filter_map(|(place, entry)| {
             let (key, head) = (place.key(kind), entry.head());
-            let one = match head.has(labels) {
-                true => look(key, entry),
+            match head.has(labels) {
+                true => Some(look(key, entry)),
                 // One of ours, by which something may be decided. Others may have as many as their owners like.
-                false if head.is_cut && !entry.managed.is_empty() => Lookup::Unknown(format!(
+                false if head.is_cut && !entry.managed.is_empty() => Some(Lookup::Unknown(format!(
                     "{key} has more labels than the operator keeps: remove those that others have added"
-                )),
-                false => continue,
-            };
-            match one {
-                Lookup::Found(one) => found.push(one),
-                // Continues, so that all that is missing is fetched together.
-                Lookup::Unknown(why) => unknown = Some(why),
-                Lookup::Missing => {}
+                ))),
+                false => None,
             }
-        }
-        match unknown {
-            None => Lookup::Found(found),
-            Some(why) => Lookup::Unknown(why),
-        }
+        });
+        lookups.collect()
     }
 }
 
 impl Source for View<'_> {
     fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
-        match self.cache.find(key) {
-            Lookup::Found(entry) => self.read(key.clone(), &entry),
-            Lookup::Missing => Lookup::Missing,
-            Lookup::Unknown(why) => Lookup::Unknown(why),
-        }
+        let entry = self.cache.find(key);
+        entry.and_then(|entry| self.read(key.clone(), &entry))
     }
 
     fn objects(

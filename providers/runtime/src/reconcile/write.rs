@@ -106,11 +106,7 @@ impl Controller {
         write: Write<'_>,
     ) -> Result<Option<Lookup<Entry>>, Failure> {
         let entry = self.cache.find(key);
-        let existing = match &entry {
-            Lookup::Found(entry) => Lookup::Found(subject.existing(entry)),
-            Lookup::Missing => Lookup::Missing,
-            Lookup::Unknown(why) => Lookup::Unknown(why.clone()),
-        };
+        let existing = entry.as_ref().map(|entry| subject.existing(entry));
         Ok(write.is_due(key, &existing)?.then_some(entry))
     }
 
