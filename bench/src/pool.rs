@@ -7,7 +7,8 @@ use std::sync::Arc;
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec};
 use k8s_openapi::api::core::v1::Node;
 use provider_composer::{
-    ExternalRequest, Key, Lookup, ObservedState, Operator, Resource, ResourceKind, Source, Subject,
+    ExternalRequest, Key, Lookup, ObservedState, Operator, Resource, ResourceKind, Selection,
+    Source, Subject,
 };
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::assignment::{self, Share};
@@ -27,13 +28,8 @@ impl Source for Objects {
         Lookup::Missing
     }
 
-    fn objects(
-        &self,
-        kind: ResourceKind,
-        _: &str,
-        _: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Arc<Value>>> {
-        let objects = self.0.get(&kind).cloned();
+    fn objects(&self, selection: &Selection) -> Lookup<Vec<Arc<Value>>> {
+        let objects = self.0.get(&selection.kind).cloned();
         objects.map_or(Lookup::Missing, Lookup::Found)
     }
 

@@ -14,6 +14,7 @@ use kube::config::AuthInfo;
 use kube::core::{GroupVersionKind, TypeMeta};
 use kube::discovery::{self, ApiCapabilities, ApiResource, Scope};
 use kube::{Api, Client};
+use provider_composer::Selection;
 use provider_runtime::ClusterConfig;
 use tokio::sync::Mutex;
 use tower::service_fn;
@@ -226,15 +227,20 @@ impl Cluster {
     /// # Errors
     /// They can't be asked for.
     pub(crate) async fn list_in(&self, listing: &Listing) -> Result<Vec<Manifest>, Error> {
-        let labels = listing.labels.iter();
+        let Selection {
+            kind,
+            namespace,
+            labels,
+        } = &listing.selection;
+        let labels = labels.iter();
         let selector: Vec<String> = labels
             .map(|(label, value)| format!("{label}={value}"))
             .collect();
         let listed = self
-            .list(&listing.api_version, &listing.kind, &selector.join(","))
+            .list(&kind.api_version(), kind.kind, &selector.join(","))
             .await?;
         let is_there =
-            |manifest: &Manifest| [listing.namespace.as_str(), ""].contains(&manifest.namespace());
+            |manifest: &Manifest| [namespace.as_str(), ""].contains(&manifest.namespace());
         Ok(listed.into_iter().filter(is_there).collect())
     }
 

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::Condition;
+use provider_composer::Selection;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -44,19 +45,13 @@ pub struct Plan {
     pub unused_shoots: Vec<Key>,
 }
 
-/// The objects of a kind in one namespace of a cluster that have all these labels.
+/// Some objects of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listing {
     /// The cluster, by the name of its provider configuration.
     pub cluster: String,
-    /// Group and version.
-    pub api_version: String,
-    /// Kind.
-    pub kind: String,
-    /// Namespace; it means nothing where the kind is cluster-scoped.
-    pub namespace: String,
-    /// The labels.
-    pub labels: BTreeMap<String, String>,
+    /// Which of its objects.
+    pub selection: Selection,
 }
 
 /// An object that is applied in a cluster.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use c5c3_api::hypervisor::LeasePhase;
 use c5c3_plan::{Manifest, Plan};
 use jiff::Timestamp;
-use provider_composer::{ExternalRequest, Key, Lookup, ObservedState, ResourceKind, Source};
+use provider_composer::{ExternalRequest, Key, Lookup, ObservedState, Selection, Source};
 use provider_hypervisor_pool::PoolState;
 use provider_hypervisor_pool::assignment::{Node, Part, Share, State};
 use serde_json::{Value, json};
@@ -24,14 +24,9 @@ impl Source for Objects {
         Lookup::Unknown(format!("{} isn't read here", key.kind.kind))
     }
 
-    fn objects(
-        &self,
-        kind: ResourceKind,
-        _: &str,
-        _: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Arc<Value>>> {
+    fn objects(&self, selection: &Selection) -> Lookup<Vec<Arc<Value>>> {
         self.0
-            .get(kind.kind)
+            .get(selection.kind.kind)
             .map_or(Lookup::Missing, |objects| Lookup::Found(objects.clone()))
     }
 

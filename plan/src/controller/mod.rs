@@ -82,7 +82,7 @@ impl Controller<'_> {
             let dependencies = reconciled.dependencies.iter();
             dependencies.filter_map(|dependency| match dependency {
                 Dependency::Object(key) => Some(source::key(&subject.cluster, key)),
-                Dependency::Objects { .. } | Dependency::External(_) => None,
+                Dependency::Objects(_) | Dependency::External(_) => None,
             })
         });
         let made = self
@@ -97,16 +97,9 @@ impl Controller<'_> {
         let dependencies = |(subject, reconciled): (&Key, &Reconciled)| -> Vec<Listing> {
             let dependencies = reconciled.dependencies.iter();
             let listings = dependencies.filter_map(|dependency| match dependency {
-                Dependency::Objects {
-                    kind,
-                    namespace,
-                    labels,
-                } => Some(Listing {
+                Dependency::Objects(selection) => Some(Listing {
                     cluster: subject.cluster.clone(),
-                    api_version: kind.api_version(),
-                    kind: kind.kind.to_owned(),
-                    namespace: namespace.clone(),
-                    labels: labels.clone(),
+                    selection: selection.clone(),
                 }),
                 Dependency::Object(_) | Dependency::External(_) => None,
             });
@@ -235,9 +228,9 @@ fn concerns(dependency: &Dependency, changed: &Key) -> bool {
                 && key.namespace.as_deref().unwrap_or_default() == changed.namespace
                 && is_of(changed, key.kind)
         }
-        Dependency::Objects {
-            kind, namespace, ..
-        } => *namespace == changed.namespace && is_of(changed, *kind),
+        Dependency::Objects(selection) => {
+            selection.namespace == changed.namespace && is_of(changed, selection.kind)
+        }
         Dependency::External(_) => false,
     }
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use provider_composer::reconcile::memory::{Objects, set_labels};
 use provider_composer::reconcile::{Controller, Event, Existing, Management, Reconcile, Write};
-use provider_composer::{ExternalRequest, Failure, Lookup, Owner, ResourceKind, Source};
+use provider_composer::{ExternalRequest, Failure, Lookup, Owner, ResourceKind, Selection, Source};
 use serde_json::{Map, Value, json};
 
 use super::external::Simulated;
@@ -35,21 +35,18 @@ impl Source for InCluster<'_> {
         }
     }
 
-    fn objects(
-        &self,
-        kind: ResourceKind,
-        namespace: &str,
-        labels: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Arc<Value>>> {
+    fn objects(&self, selection: &Selection) -> Lookup<Vec<Arc<Value>>> {
+        let kind = selection.kind;
         let api_version = kind.api_version();
-        let namespace = if kind.namespaced { namespace } else { "" };
+        let namespace = if kind.namespaced {
+            selection.namespace.as_str()
+        } else {
+            ""
+        };
         let objects = self
             .store
             .of_kind(self.cluster, &api_version, kind.kind, Some(namespace))
-            .filter(|(_, manifest)| {
-                let mut labels = labels.iter();
-                labels.all(|(label, value)| manifest.label(label) == value)
-            })
+            .filter(|(_, manifest)| selection.labels_match(manifest.value()))
             .map(|(_, manifest)| Arc::new(manifest.value().clone()));
         Lookup::Found(objects.collect())
     }

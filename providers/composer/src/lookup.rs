@@ -84,25 +84,16 @@ pub trait Source {
     /// One object.
     fn object(&self, key: &Key) -> Lookup<Arc<Value>>;
 
-    /// The objects of a kind in one namespace with all these labels, by name.
-    fn objects(
-        &self,
-        kind: ResourceKind,
-        namespace: &str,
-        labels: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Arc<Value>>>;
+    /// The objects of a selection, by name.
+    fn objects(&self, selection: &Selection) -> Lookup<Vec<Arc<Value>>>;
 
-    /// Which objects of a kind there are in one namespace with all these labels, by name.
-    fn keys(
-        &self,
-        kind: ResourceKind,
-        namespace: &str,
-        labels: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Key>> {
-        self.objects(kind, namespace, labels).and_then(|objects| {
+    /// Which objects a selection has, by name.
+    fn keys(&self, selection: &Selection) -> Lookup<Vec<Key>> {
+        let kind = selection.kind;
+        self.objects(selection).and_then(|objects| {
             let keys = objects.iter().map(|object| {
                 let name = object.pointer("/metadata/name")?.as_str()?;
-                Some(Key::new(kind, namespace, name))
+                Some(Key::new(kind, &selection.namespace, name))
             });
             let keys: Option<Vec<Key>> = keys.collect();
             keys.ok_or_else(|| format!("a {kind} has no name")).into()
@@ -118,17 +109,41 @@ pub trait Source {
 pub enum Dependency {
     /// One object.
     Object(Key),
-    /// The objects of a kind in one namespace with all these labels.
-    Objects {
-        /// The kind.
-        kind: ResourceKind,
-        /// The namespace.
-        namespace: String,
-        /// The labels.
-        labels: BTreeMap<String, String>,
-    },
+    /// Some objects of a kind.
+    Objects(Selection),
     /// An external system.
     External(ExternalRequest),
+}
+
+/// The objects of a kind in one namespace with all these labels.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Selection {
+    /// The kind.
+    pub kind: ResourceKind,
+    /// The namespace; it means nothing where the kind is cluster-scoped.
+    pub namespace: String,
+    /// The labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Selection {
+    /// Selects the objects of a kind in one namespace with all these labels.
+    pub fn new(kind: ResourceKind, namespace: &str, labels: &[(&str, &str)]) -> Self {
+        let labels = labels.iter();
+        let labels = labels.map(|(label, value)| ((*label).to_owned(), (*value).to_owned()));
+        Self {
+            kind,
+            namespace: namespace.to_owned(),
+            labels: labels.collect(),
+        }
+    }
+
+    /// Whether an object has all the labels.
+    pub fn labels_match(&self, object: &Value) -> bool {
+        let has = &object["metadata"]["labels"];
+        let mut labels = self.labels.iter();
+        labels.all(|(label, value)| has[label].as_str() == Some(value.as_str()))
+    }
 }
 
 /// A request to an external system, to read or to change something. Its content may hold a credential and is never shown.

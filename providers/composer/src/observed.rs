@@ -1,7 +1,7 @@
 //! The observed state, and what a composer looked up in it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::key::Key;
 use crate::kind::{Resource, ResourceKind};
-use crate::lookup::{Dependency, ExternalRequest, Lookup, Source};
+use crate::lookup::{Dependency, ExternalRequest, Lookup, Selection, Source};
 use crate::subject::Metadata;
 
 /// An object as a composer reads it.
@@ -79,13 +79,13 @@ impl<'a> ObservedState<'a> {
         labels: &[(&str, &str)],
     ) -> Lookup<Vec<Live<T>>> {
         let one = format!("a {}", T::KIND);
-        let objects = self.objects(T::KIND, namespace, labels);
-        let lookup = objects.and_then(|objects| {
+        let selection = Selection::new(T::KIND, namespace, labels);
+        let lookup = self.source.objects(&selection).and_then(|objects| {
             let lives = objects.iter().map(|object| read::<T>(object, &one));
             let lives: Result<Vec<_>, _> = lives.collect();
             lives.into()
         });
-        self.record(T::KIND, lookup)
+        self.listed(selection, lookup)
     }
 
     /// Which objects of a kind there are in one namespace with all these labels, by name. None of them is read.
@@ -95,30 +95,16 @@ impl<'a> ObservedState<'a> {
         namespace: &str,
         labels: &[(&str, &str)],
     ) -> Lookup<Vec<Key>> {
-        let labels = owned(labels);
-        let lookup = self.source.keys(kind, namespace, &labels);
-        self.listed(kind, namespace, labels);
-        self.record(kind, lookup)
+        let selection = Selection::new(kind, namespace, labels);
+        let lookup = self.source.keys(&selection);
+        self.listed(selection, lookup)
     }
 
-    fn objects(
-        &self,
-        kind: ResourceKind,
-        namespace: &str,
-        labels: &[(&str, &str)],
-    ) -> Lookup<Vec<Arc<Value>>> {
-        let labels = owned(labels);
-        let lookup = self.source.objects(kind, namespace, &labels);
-        self.listed(kind, namespace, labels);
+    fn listed<T>(&self, selection: Selection, lookup: Lookup<T>) -> Lookup<T> {
+        let kind = selection.kind;
+        let dependency = Dependency::Objects(selection);
+        self.dependencies.borrow_mut().insert(dependency);
         self.record(kind, lookup)
-    }
-
-    fn listed(&self, kind: ResourceKind, namespace: &str, labels: BTreeMap<String, String>) {
-        self.dependencies.borrow_mut().insert(Dependency::Objects {
-            kind,
-            namespace: namespace.to_owned(),
-            labels,
-        });
     }
 
     fn record<T>(&self, kind: ResourceKind, lookup: Lookup<T>) -> Lookup<T> {
@@ -158,13 +144,6 @@ impl<'a> ObservedState<'a> {
     pub fn into_dependencies(self) -> BTreeSet<Dependency> {
         self.dependencies.into_inner()
     }
-}
-
-fn owned(labels: &[(&str, &str)]) -> BTreeMap<String, String> {
-    let labels = labels.iter();
-    labels
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-        .collect()
 }
 
 /// Reads a condition of an object, if it is set for the object's present generation.
@@ -224,12 +203,7 @@ mod tests {
             first.map_or(Lookup::Missing, |object| Lookup::Found(Arc::new(object)))
         }
 
-        fn objects(
-            &self,
-            _: ResourceKind,
-            _: &str,
-            _: &BTreeMap<String, String>,
-        ) -> Lookup<Vec<Arc<Value>>> {
+        fn objects(&self, _: &Selection) -> Lookup<Vec<Arc<Value>>> {
             Lookup::Found(self.0.iter().cloned().map(Arc::new).collect())
         }
 

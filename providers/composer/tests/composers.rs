@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{
     Composer, Dependency, DesiredState, ExternalRequest, Failure, Generated, Key, Lookup,
-    ObservedState, Operator, Progress, Reason, Resource, ResourceKind, Source, Subject, Use,
+    ObservedState, Operator, Progress, Reason, Resource, Selection, Source, Subject, Use,
     status_of_failure,
 };
 use serde_json::{Value, json};
@@ -69,12 +69,7 @@ impl Source for Objects {
         self.0.get(key).cloned().unwrap_or(Lookup::Missing)
     }
 
-    fn objects(
-        &self,
-        _: ResourceKind,
-        _: &str,
-        _: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Arc<Value>>> {
+    fn objects(&self, _: &Selection) -> Lookup<Vec<Arc<Value>>> {
         Lookup::Found(Vec::new())
     }
 

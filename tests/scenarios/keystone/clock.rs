@@ -7,7 +7,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use lab::{Cluster, Context, Result, kind};
 use provider_composer::{
-    Composer, ExternalRequest, Key, Lookup, ObservedState, Operator, ResourceKind, Source, Subject,
+    Composer, ExternalRequest, Key, Lookup, ObservedState, Operator, ResourceKind, Selection,
+    Source, Subject,
 };
 use provider_control_plane::rotation::CredentialRotationComposer;
 use serde_json::Value;
@@ -25,19 +26,10 @@ impl Source for Snapshot {
             .map_or(Lookup::Missing, |object| Lookup::Found(Arc::clone(object)))
     }
 
-    fn objects(
-        &self,
-        kind: ResourceKind,
-        _: &str,
-        labels: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Arc<Value>>> {
-        let of_kind = self.0.iter().filter(|(key, _)| key.kind == kind);
-        let labelled = of_kind.filter(|(_, object)| {
-            let has = |(label, value): (&String, &String)| {
-                object["metadata"]["labels"][label] == value.as_str()
-            };
-            labels.iter().all(has)
-        });
+    fn objects(&self, selection: &Selection) -> Lookup<Vec<Arc<Value>>> {
+        let objects = self.0.iter();
+        let of_kind = objects.filter(|(key, _)| key.kind == selection.kind);
+        let labelled = of_kind.filter(|(_, object)| selection.labels_match(object));
         Lookup::Found(labelled.map(|(_, object)| Arc::clone(object)).collect())
     }
 

@@ -1,13 +1,12 @@
 //! The objects of the cluster, as composers look them up and as their operators write them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use provider_composer::reconcile::memory::{Objects, set_labels};
 use provider_composer::reconcile::{Controller, Event, Existing, Reconcile, Write};
 use provider_composer::{
-    ExternalRequest, Failure, Key, Lookup, Owner, Reason, ResourceKind, Source,
+    ExternalRequest, Failure, Key, Lookup, Owner, Reason, ResourceKind, Selection, Source,
 };
 use serde_json::{Value, json};
 
@@ -26,16 +25,12 @@ impl Source for Cluster {
         }
     }
 
-    fn objects(
-        &self,
-        kind: ResourceKind,
-        namespace: &str,
-        labels: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Arc<Value>>> {
+    fn objects(&self, selection: &Selection) -> Lookup<Vec<Arc<Value>>> {
+        let kind = selection.kind;
         if self.unreadable_kinds.contains(&kind) {
             return Lookup::Unknown(format!("{} can't be read", kind.plural));
         }
-        if !self.is_readable(kind, namespace) {
+        if !self.is_readable(kind, &selection.namespace) {
             return Lookup::Unknown(format!("{} can't be listed", kind.plural));
         }
         let first = Key {
@@ -45,13 +40,8 @@ impl Source for Cluster {
         };
         let all = self.store.objects.range(first..);
         let all = all.take_while(|(key, _)| key.kind == kind);
-        let all = all.filter(|(key, _)| is_of(key, kind, namespace));
-        let labelled = all.filter(|(_, object)| {
-            let has = &object["metadata"]["labels"];
-            labels
-                .iter()
-                .all(|(label, value)| has[label].as_str() == Some(value.as_str()))
-        });
+        let all = all.filter(|(key, _)| is_of(key, kind, &selection.namespace));
+        let labelled = all.filter(|(_, object)| selection.labels_match(object));
         Lookup::Found(labelled.map(|(_, object)| Arc::clone(object)).collect())
     }
 

@@ -1,13 +1,11 @@
 //! How often a reconcile composes right after the start of its operator, each time with what was read since.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use provider_composer::reconcile::Management;
-use provider_composer::{
-    ExternalRequest, Key, Lookup, ObservedState, Operator, ResourceKind, Source,
-};
+use provider_composer::{ExternalRequest, Key, Lookup, ObservedState, Operator, Selection, Source};
 use serde_json::Value;
 
 use crate::Cluster;
@@ -98,23 +96,13 @@ impl Source for Listed<'_> {
         object.and_then(|object| self.look(key, object))
     }
 
-    fn objects(
-        &self,
-        kind: ResourceKind,
-        namespace: &str,
-        labels: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Arc<Value>>> {
-        let keys = self.keys(kind, namespace, labels);
+    fn objects(&self, selection: &Selection) -> Lookup<Vec<Arc<Value>>> {
+        let keys = self.keys(selection);
         keys.and_then(|keys| keys.iter().map(|key| self.object(key)).collect())
     }
 
-    fn keys(
-        &self,
-        kind: ResourceKind,
-        namespace: &str,
-        labels: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Key>> {
-        self.cluster.keys(kind, namespace, labels)
+    fn keys(&self, selection: &Selection) -> Lookup<Vec<Key>> {
+        self.cluster.keys(selection)
     }
 
     fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>> {

@@ -1,9 +1,7 @@
 //! Which share leases which node.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::{Namespace, Node};
-use provider_composer::{Dependency, Key, Resource};
+use provider_composer::{Dependency, Key, Resource, Selection};
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
 use serde_json::json;
@@ -324,15 +322,10 @@ fn share_looks_at_the_nodes_that_it_leases_alone() {
     settle(&mut cluster, "prod");
     let nodes = cluster.dependencies().iter();
     let nodes: Vec<&Dependency> = nodes
-        .filter(|looked| matches!(looked, Dependency::Objects { kind, .. } if *kind == Node::KIND))
+        .filter(|looked| matches!(looked, Dependency::Objects(list) if list.kind == Node::KIND))
         .collect();
-    let lease = "c5c3.node-restriction.kubernetes.io/control-plane".to_owned();
-    let own = Dependency::Objects {
-        kind: Node::KIND,
-        namespace: String::new(),
-        labels: BTreeMap::from([(lease, "prod".to_owned())]),
-    };
-    assert_eq!(nodes, [&own]);
+    let own = Selection::new(Node::KIND, "", &[(LEASE, "prod")]);
+    assert_eq!(nodes, [&Dependency::Objects(own)]);
 }
 
 /// etcd stores at most 1.5 MB of an object.

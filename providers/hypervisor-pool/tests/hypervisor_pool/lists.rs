@@ -1,13 +1,13 @@
 //! What a share lists of its cluster, which may have thousands of nodes, and on each a pod of every agent.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use provider_composer::{
-    ExternalRequest, Key, Lookup, ObservedState, Operator, Resource, ResourceKind, Source,
+    ExternalRequest, Key, Lookup, ObservedState, Operator, Resource, ResourceKind, Selection,
+    Source,
 };
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::{HypervisorShare, LEASE};
@@ -16,13 +16,10 @@ use serde_json::{Value, json};
 use crate::dead::stop;
 use crate::fixture::*;
 
-/// A list: its kind, namespace and labels.
-type List = (ResourceKind, String, BTreeMap<String, String>);
-
 /// A cluster that records lists.
 struct Recorded<'a> {
     cluster: &'a Cluster,
-    lists: RefCell<Vec<List>>,
+    lists: RefCell<Vec<Selection>>,
 }
 
 impl Source for Recorded<'_> {
@@ -30,15 +27,9 @@ impl Source for Recorded<'_> {
         self.cluster.object(key)
     }
 
-    fn objects(
-        &self,
-        kind: ResourceKind,
-        namespace: &str,
-        labels: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Arc<Value>>> {
-        let list = (kind, namespace.to_owned(), labels.clone());
-        self.lists.borrow_mut().push(list);
-        Source::objects(self.cluster, kind, namespace, labels)
+    fn objects(&self, selection: &Selection) -> Lookup<Vec<Arc<Value>>> {
+        self.lists.borrow_mut().push(selection.clone());
+        Source::objects(self.cluster, selection)
     }
 
     fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>> {
@@ -68,14 +59,12 @@ fn share_lists_its_own_nodes_and_the_pods_of_its_agents_once() {
     let observed = ObservedState::new(&recorded, cluster.now());
     HypervisorShare.composed(&share, &observed).unwrap();
     let lists = recorded.lists.borrow();
-    let of = |kind: ResourceKind| -> Vec<&List> {
-        lists
-            .iter()
-            .filter(|(listed, ..)| *listed == kind)
-            .collect()
+    let of = |kind: ResourceKind| -> Vec<&Selection> {
+        let lists = lists.iter();
+        lists.filter(|listed| listed.kind == kind).collect()
     };
-    let labels = BTreeMap::from([(LEASE.to_owned(), "prod".to_owned())]);
-    assert_eq!(of(Node::KIND), [&(Node::KIND, String::new(), labels)]);
-    let namespace = "agents-prod".to_owned();
-    assert_eq!(of(Pod::KIND), [&(Pod::KIND, namespace, BTreeMap::new())]);
+    let leased = Selection::new(Node::KIND, "", &[(LEASE, "prod")]);
+    assert_eq!(of(Node::KIND), [&leased]);
+    let agents = Selection::new(Pod::KIND, "agents-prod", &[]);
+    assert_eq!(of(Pod::KIND), [&agents]);
 }

@@ -87,13 +87,9 @@ impl Looked {
     fn at(dependency: &Dependency) -> Option<Self> {
         match dependency {
             Dependency::Object(key) => Some(Self::Object(mark(key.kind, &Place::of(key)))),
-            Dependency::Objects {
-                kind,
-                namespace,
-                labels,
-            } => {
-                let there = mark(*kind, &Place::first_in(namespace));
-                Some(Self::Objects(there, labels.clone()))
+            Dependency::Objects(selection) => {
+                let there = mark(selection.kind, &Place::first_in(&selection.namespace));
+                Some(Self::Objects(there, selection.labels.clone()))
             }
             Dependency::External(_) => None,
         }

@@ -5,7 +5,9 @@ mod lists;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
-use provider_composer::{Composed, Failure, ObservedState, Reason, Resource, Source, Use};
+use provider_composer::{
+    Composed, Failure, ObservedState, Reason, Resource, Selection, Source, Use,
+};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -218,9 +220,8 @@ fn nodes_are_listed_by_a_label_as_it_is_now() {
     let listed = |value: &str, labels: &[(&str, &str)]| -> Vec<String> {
         let mut responses = Responses::new();
         let view = View::new(&cache, &external, &failed, &mut responses);
-        let all = labels.iter().copied().chain([("lease", value)]);
-        let all = all.map(|(label, value)| (label.to_owned(), value.to_owned()));
-        let nodes = view.objects(Node::KIND, "", &all.collect()).found();
+        let all = [labels, &[("lease", value)]].concat();
+        let nodes = view.objects(&Selection::new(Node::KIND, "", &all)).found();
         let nodes = nodes.unwrap_or_default();
         let names = nodes.iter().map(|node| node["metadata"]["name"].as_str());
         names.flatten().map(str::to_owned).collect()

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use provider_composer::{ExternalRequest, Key, Lookup, ResourceKind, Source};
+use provider_composer::{ExternalRequest, Key, Lookup, Selection, Source};
 use serde_json::Value;
 
 use super::Cache;
@@ -70,14 +70,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Looks at the objects of a kind in one namespace with all these labels, by name. Where one is unknown, all are.
+    /// Looks at the objects of a selection, by name. Where one is unknown, all are.
     fn select<T>(
         &self,
-        kind: ResourceKind,
-        namespace: &str,
-        labels: &BTreeMap<String, String>,
+        selection: &Selection,
         look: impl Fn(Key, &Entry) -> Lookup<T>,
     ) -> Lookup<Vec<T>> {
+        let (kind, namespace, labels) = (selection.kind, &selection.namespace, &selection.labels);
         let Some(mut objects) = self.cache.objects(kind, namespace) else {
             return Lookup::Unknown(self.cache.state(kind, namespace).why());
         };
@@ -113,22 +112,12 @@ impl Source for View<'_> {
         entry.and_then(|entry| self.read(key.clone(), &entry))
     }
 
-    fn objects(
-        &self,
-        kind: ResourceKind,
-        namespace: &str,
-        labels: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Arc<Value>>> {
-        self.select(kind, namespace, labels, |key, entry| self.read(key, entry))
+    fn objects(&self, selection: &Selection) -> Lookup<Vec<Arc<Value>>> {
+        self.select(selection, |key, entry| self.read(key, entry))
     }
 
-    fn keys(
-        &self,
-        kind: ResourceKind,
-        namespace: &str,
-        labels: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Key>> {
-        self.select(kind, namespace, labels, |key, _| Lookup::Found(key))
+    fn keys(&self, selection: &Selection) -> Lookup<Vec<Key>> {
+        self.select(selection, |key, _| Lookup::Found(key))
     }
 
     fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>> {

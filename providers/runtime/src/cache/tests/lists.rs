@@ -67,13 +67,10 @@ fn list_with_an_object_that_cannot_be_read_is_unknown_and_not_shorter() {
     let failed = BTreeMap::from([(Wanted::Object(keys[1].clone()), why.clone())]);
     let mut responses = Responses::new();
     let view = View::new(&cache, &external, &failed, &mut responses);
-    let all = BTreeMap::new();
-    assert_eq!(view.objects(SECRET, "default", &all), Lookup::Unknown(why));
+    let all = Selection::new(SECRET, "default", &[]);
+    assert_eq!(view.objects(&all), Lookup::Unknown(why));
     // Their names are known.
-    assert_eq!(
-        view.keys(SECRET, "default", &all),
-        Lookup::Found(keys.to_vec())
-    );
+    assert_eq!(view.keys(&all), Lookup::Found(keys.to_vec()));
     assert_eq!(view.wanted(), BTreeSet::new());
 }
 
@@ -86,11 +83,8 @@ fn list_does_not_wait_for_what_is_read_besides() {
     let view = View::new(&cache, &external, &failed, &mut responses);
     let one = Key::new(SECRET, "default", "one");
     assert!(view.object(&one).found().is_none());
-    let all = BTreeMap::new();
-    assert_eq!(
-        view.objects(WIDGET, "default", &all),
-        Lookup::Found(Vec::new())
-    );
+    let all = Selection::new(WIDGET, "default", &[]);
+    assert_eq!(view.objects(&all), Lookup::Found(Vec::new()));
     assert_eq!(view.wanted(), BTreeSet::from([Wanted::Object(one)]));
 }
 
@@ -111,8 +105,7 @@ fn list_is_unknown_while_an_own_object_has_more_labels_than_are_kept() {
         cache.objects(SECRET, "default").unwrap().saw(&place, seen);
         let mut responses = Responses::new();
         let view = View::new(&cache, &external, &failed, &mut responses);
-        let role = BTreeMap::from([("role".to_owned(), "key".to_owned())]);
-        view.keys(SECRET, "default", &role)
+        view.keys(&Selection::new(SECRET, "default", &[("role", "key")]))
     };
     let one = Key::new(SECRET, "default", "one");
     assert_eq!(listed("things", 1), Lookup::Found(vec![one]));
