@@ -162,11 +162,11 @@ fn tasks_run_after_those_that_they_name() {
     for _ in 0..2 {
         cluster.compose(&NEUTRON, "neutron").unwrap();
         if tasks(&cluster).is_empty() {
-            cluster.play();
+            cluster.simulate();
         }
     }
     assert_eq!(tasks(&cluster), ["cell-sync", "db-sync"]);
-    cluster.play();
+    cluster.simulate();
     cluster.compose(&NEUTRON, "neutron").unwrap();
     assert_eq!(tasks(&cluster), ["cell-map", "cell-sync", "db-sync"]);
     assert!(cluster.all::<Deployment>().is_empty());
@@ -183,7 +183,7 @@ fn upgrade_rolls_the_conductor_before_the_components_that_follow_it() {
         if seen.last() != Some(&now) {
             seen.push(now);
         }
-        cluster.play();
+        cluster.simulate();
     }
     let at = |conductor: &str, others: &str| {
         let tags = [

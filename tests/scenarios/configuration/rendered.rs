@@ -131,7 +131,7 @@ fn settled<C: Composer + Send + Sync + 'static>(
     // A mistake is reported at the latest when nothing is awaited any more; all that is right comes to rest.
     for _ in 0..3 {
         cluster.compose(&operator, &name)?;
-        cluster.play();
+        cluster.simulate();
     }
     cluster.settle(&operator, &name);
     Ok((service, cluster))

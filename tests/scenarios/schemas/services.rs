@@ -134,7 +134,7 @@ fn composed() -> Vec<Value> {
                     .into_iter()
                     .flat_map(|answer| answer.desired.objects.into_values()),
             );
-            cluster.play();
+            cluster.simulate();
         }
     }
     objects

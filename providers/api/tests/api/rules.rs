@@ -126,7 +126,7 @@ fn clusters_that_break_the_rules_of_ranges_can_be_written_but_not_grow() {
     assert_eq!(checked, 6, "three kinds in two generations");
 }
 
-/// The API server plays a schema's rules against its default as it stands, before the fields within get theirs, and
+/// The API server checks a schema's default against its rules as it stands, before the fields within get theirs, and
 /// refuses the whole definition where one fails.
 #[test]
 fn defaults_keep_the_rules() {

@@ -341,7 +341,7 @@ fn members_run_a_new_release_before_the_api() {
         if !now.is_empty() && seen.last() != Some(&now) {
             seen.push(now);
         }
-        cluster.play();
+        cluster.simulate();
     }
     let new = |stage: usize| {
         let before = if stage == 0 {

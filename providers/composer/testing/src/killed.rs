@@ -28,7 +28,7 @@ pub trait Scene {
     fn cluster(&mut self) -> &mut Cluster;
 
     /// Does what Kubernetes and other operators do with the objects that exist.
-    fn play(&mut self);
+    fn simulate(&mut self);
 }
 
 /// When others act.
@@ -88,7 +88,7 @@ fn run(
         let written = scene.cluster().writes() - before;
         most = most.max(written);
         if written == 0 || matches!(others, Others::Soon) {
-            scene.play();
+            scene.simulate();
         }
         if scene.cluster().writes() == before {
             return most;

@@ -217,7 +217,7 @@ fn a_brownfield_one() {
             &given("from-the-bus"),
         );
     }
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
     insta::assert_yaml_snapshot!(wanted(&stage));
 }
@@ -225,7 +225,7 @@ fn a_brownfield_one() {
 #[test]
 fn a_brownfield_one_asks_for_its_passwords() {
     let mut stage = Stage::new(brownfield());
-    stage.play();
+    stage.simulate();
     let (status, reason, message) = stage.condition("KeystoneReady");
     assert_eq!(
         (status.as_str(), reason.as_str()),
@@ -274,7 +274,7 @@ fn the_same_twice() {
 #[test]
 fn without_our_catalogue_services_wait_for_their_own_credentials() {
     let mut stage = Stage::new(json!({ "korc": { "enabled": false } }));
-    stage.play();
+    stage.simulate();
     let (_, reason, message) = stage.condition("GlanceReady");
     assert!(
         message.contains("glance-keystone-credentials"),
@@ -330,7 +330,7 @@ fn storage_pools_are_volume_types_once_cinder_is_ready() {
     assert_eq!(stage.condition("VolumeTypesReady").0, "True");
     // A pool that goes takes its type's object along; another's stays.
     stage.want(|spec| spec["storage"]["storageClusters"] = json!(["st-pool-a"]));
-    stage.play();
+    stage.simulate();
     let present = types.map(|key| stage.cluster.get(&key).is_some());
     assert_eq!(present, [true, false]);
 }

@@ -65,14 +65,14 @@ proptest! {
             let body = json!({ "provisioner": "test", "allowVolumeExpansion": expands });
             stage.cluster.put(&Key::of::<StorageClass>("", name), &body);
         }
-        stage.play();
+        stage.simulate();
         for (change, writes) in changes {
             let [mariadb, rabbitmq] = replicas(&stage);
             stage.want(|spec| *spec = change);
             let key = stage.key.clone();
             // It is killed on the way, and started again.
             let _ = stage.cluster.reconcile_until(&OPERATOR, &key, writes);
-            stage.play();
+            stage.simulate();
             let (status, _, message) = stage.condition("Ready");
             prop_assert_eq!(status, "True", "{}", message);
             let after = replicas(&stage);

@@ -154,15 +154,15 @@ fn recover(stage: &mut Stage) {
             stage.cluster.set_readable(&key, true);
         }
     }
-    stage.play();
+    stage.simulate();
     if stage.condition("UpToDate").1 == "UpdateFailed" {
         // It is tried again when the spec changes, and a change to and fro is one.
         stage.want(|spec| spec["korc"] = json!({ "enabled": true }));
         stage.want(|spec| spec["korc"] = Value::Null);
-        stage.play();
+        stage.simulate();
     }
     stage.cluster.wait(TIMEOUT);
-    stage.play();
+    stage.simulate();
 }
 
 #[test]

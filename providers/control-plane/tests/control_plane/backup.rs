@@ -38,7 +38,7 @@ fn backup_is_kept_on_a_volume_that_outlasts_the_control_plane() {
     assert_eq!(volume["storageClassName"], "archive");
 
     stage.cluster.delete(&stage.key.clone());
-    stage.play();
+    stage.simulate();
     assert!(backups(&stage).is_empty());
     assert!(stage.cluster.get(&claim()).is_some(), "data is lost");
 }
@@ -79,7 +79,7 @@ fn backup_is_replaced_when_a_field_changes_that_the_operator_would_refuse() {
     let mut stage = running(json!({}));
     let before = backups(&stage)[0].0.clone();
     stage.want(|spec| spec["backup"]["keepDays"] = json!(7));
-    stage.play();
+    stage.simulate();
     let [(after, backup)] = backups(&stage)[..] else {
         panic!("not one backup");
     };
@@ -99,7 +99,7 @@ fn backup_that_does_not_succeed_for_an_interval_is_reported() {
         "jobTemplate": { "spec": { "template": { "spec": { "containers": [] } } } },
     }});
     stage.cluster.put(&job, &spec);
-    stage.play();
+    stage.simulate();
     let (status, _, message) = stage.condition("BackedUp");
     assert_eq!(
         (status.as_str(), message.as_str()),
@@ -110,7 +110,7 @@ fn backup_that_does_not_succeed_for_an_interval_is_reported() {
     );
 
     stage.cluster.wait(SignedDuration::from_hours(48));
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.condition("BackedUp").1, "BackupOverdue");
     assert_eq!(stage.condition("Ready").0, "True", "the cloud serves");
 
@@ -118,13 +118,13 @@ fn backup_that_does_not_succeed_for_an_interval_is_reported() {
     stage
         .cluster
         .set_status(&job, json!({ "lastSuccessfulTime": now.to_string() }));
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.condition("BackedUp").0, "True");
     stage.cluster.wait(SignedDuration::from_hours(24));
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.condition("BackedUp").0, "True", "one may be late");
     stage.cluster.wait(SignedDuration::from_hours(24));
-    stage.play();
+    stage.simulate();
     let (_, reason, message) = stage.condition("BackedUp");
     assert_eq!(reason, "BackupOverdue");
     assert!(message.contains(&now.to_string()), "{message}");
@@ -147,7 +147,7 @@ fn backup_of_an_external_database_is_not_composed() {
         "infrastructure": { "mariadb": { "external": { "host": "db.example.com" } } },
     }));
     let mut stage = stage;
-    stage.play();
+    stage.simulate();
     assert!(backups(&stage).is_empty());
     assert!(stage.cluster.get(&claim()).is_none());
 }

@@ -40,7 +40,7 @@ fn external(change: impl FnOnce(&mut Value)) -> (String, String, String) {
     let mut spec = networks();
     change(&mut spec);
     let mut stage = Stage::new(spec);
-    stage.play();
+    stage.simulate();
     stage.condition("ExternalNetworkReady")
 }
 
@@ -52,12 +52,12 @@ fn flavors_are_created_once_nova_is_ready_and_deleted_before_it() {
     ]);
     let mut stage = Stage::new(json!({ "bootstrap": { "flavors": flavors } }));
     stage.held.insert(Node::Nova);
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.cluster.get(&flavor("m1.small")), None);
     assert_eq!(stage.condition("FlavorsReady").0, "False");
     assert_eq!(stage.condition("Ready"), stage.condition("ServicesReady"));
     stage.held.clear();
-    stage.play();
+    stage.simulate();
     let spec = &stage.cluster.get(&flavor("m1.large")).unwrap()["spec"];
     assert_eq!(
         *spec,
@@ -74,7 +74,7 @@ fn flavors_are_created_once_nova_is_ready_and_deleted_before_it() {
             .unwrap()
             .truncate(1)
     });
-    stage.play();
+    stage.simulate();
     let there = ["m1.small", "m1.large"].map(|name| stage.cluster.get(&flavor(name)).is_some());
     assert_eq!(there, [true, false]);
 }
@@ -88,7 +88,7 @@ fn flavor_requires_its_traits_before_it_is_ready() {
     let other = json!({ "name": "m1.small", "vcpus": 1, "ramMB": 2048, "diskGB": 20 });
     let mut stage = Stage::new(json!({ "bootstrap": { "flavors": [premium, other] } }));
     stage.held.insert(Node::Nova);
-    stage.play();
+    stage.simulate();
     assert!(stage.flavors.borrow().0.is_empty());
     stage.held.clear();
     stage.grant();
@@ -104,7 +104,7 @@ fn flavor_requires_its_traits_before_it_is_ready() {
     let ready = conditions.find(|one| one["type"] == "FlavorsReady");
     let message = "waits for Nova to let flavor premium require its traits: until then, its servers may be on hosts without them";
     assert_eq!(ready.unwrap()["message"], message);
-    stage.play();
+    stage.simulate();
     assert_eq!(
         json!(stage.flavors.borrow().0),
         json!({ "id-of-premium": {
@@ -130,7 +130,7 @@ fn flavor_requires_its_traits_again_and_keeps_what_an_administrator_adds() {
     let by_hand = by_hand.map(|(spec, value)| (spec.to_owned(), value.to_owned()));
     let id = "id-of-premium".to_owned();
     stage.flavors.borrow_mut().0.insert(id, by_hand.into());
-    stage.play();
+    stage.simulate();
     assert_eq!(
         json!(stage.flavors.borrow().0),
         json!({ "id-of-premium": {
@@ -180,7 +180,7 @@ fn networks_stay_when_nothing_wants_them_any_more() {
         spec["bootstrap"] = json!({});
         spec["global"]["network"]["externalNetwork"] = Value::Null;
     });
-    stage.play();
+    stage.simulate();
     stage.cluster.delete(&key("production"));
     stage.settle();
     assert_eq!(format!("{:?}", stage.neutron.borrow()), before);
@@ -194,7 +194,7 @@ fn addresses_of_an_external_network_follow_the_spec() {
         { "start": "203.0.113.10", "end": "203.0.113.19" },
     ]);
     stage.want(|spec| spec["bootstrap"]["externalNetwork"]["subnet"]["allocationPools"] = pools);
-    stage.play();
+    stage.simulate();
     let neutron = stage.neutron.borrow();
     assert_eq!(
         json!(neutron.external["internet"].subnets[0].pools),
@@ -250,7 +250,7 @@ fn an_existing_network_on_another_vlan_is_left_alone() {
     let mut stage = Stage::running(networks());
     let before = format!("{:?}", stage.neutron.borrow());
     stage.want(|spec| spec["bootstrap"]["externalNetwork"]["vlan"] = json!(100));
-    stage.play();
+    stage.simulate();
     let (status, reason, _) = stage.condition("ExternalNetworkReady");
     assert_eq!([status, reason], ["False", "NameTaken"]);
     assert_eq!(format!("{:?}", stage.neutron.borrow()), before);
@@ -264,7 +264,7 @@ fn networks_without_neutron_or_access_are_refused() {
     let mut spec = networks();
     spec["access"] = Value::Null;
     let mut stage = Stage::new(spec);
-    stage.play();
+    stage.simulate();
     let (status, reason, _) = stage.condition("FirstNetworkReady");
     assert_eq!([status, reason], ["False", "Unsupported"]);
 }

@@ -184,10 +184,10 @@ fn disabled_cinder_goes_after_its_volume_types() {
     let type_ = volume_type("st-pool-a");
     stage.cluster.hold(type_.kind);
     stage.want(|spec| spec["services"] = json!({ "cinder": { "enabled": false } }));
-    stage.play();
+    stage.simulate();
     assert_eq!(going(&stage), std::slice::from_ref(&type_));
     assert!(stage.object(Node::Cinder).is_some());
     stage.cluster.release(&type_);
-    stage.play();
+    stage.simulate();
     assert!(stage.object(Node::Cinder).is_none());
 }

@@ -45,7 +45,7 @@ fn control_plane_is_installed_while_its_gateway_is_away_and_says_what_is_not_rea
     );
 
     stage.is_gateway_away = true;
-    stage.play();
+    stage.simulate();
     says_keystone_is_away(&stage);
     assert!(stage.nodes().contains(&Node::Cinder));
     let endpoints = &stage.status()["endpoints"];
@@ -53,7 +53,7 @@ fn control_plane_is_installed_while_its_gateway_is_away_and_says_what_is_not_rea
     assert!(endpoints["cinder"].is_string(), "{endpoints}");
 
     stage.is_gateway_away = false;
-    stage.play();
+    stage.simulate();
     assert_eq!(says(&stage), ["True", "Ready", ""]);
 }
 
@@ -64,16 +64,16 @@ fn control_plane_gains_services_and_a_release_while_its_gateway_is_away() {
     let mut stage = Stage::running(spec);
     assert!(!stage.nodes().contains(&Node::Cinder));
     stage.is_gateway_away = true;
-    stage.play();
+    stage.simulate();
     says_keystone_is_away(&stage);
 
     stage.want(|spec| spec["services"]["cinder"] = json!({ "enabled": true }));
-    stage.play();
+    stage.simulate();
     assert!(stage.nodes().contains(&Node::Cinder));
     says_keystone_is_away(&stage);
 
     stage.want(|spec| spec["openStackRelease"] = json!("2026.1"));
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.status()["release"], "2026.1");
     assert_eq!(
         stage.status()["updatePhase"],

@@ -75,7 +75,7 @@ fn infrastructure_exists_only_while_a_service_uses_it() {
     assert_eq!(infrastructure(&stage), [Node::MariaDb, Node::Memcached]);
 
     stage.want(|spec| spec["services"]["neutron"]["enabled"] = json!(true));
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
     assert_eq!(
         infrastructure(&stage),
@@ -83,7 +83,7 @@ fn infrastructure_exists_only_while_a_service_uses_it() {
     );
 
     stage.want(|spec| spec["services"] = without_buses["services"].clone());
-    stage.play();
+    stage.simulate();
     assert_eq!(infrastructure(&stage), [Node::MariaDb, Node::Memcached]);
 }
 
@@ -91,14 +91,14 @@ fn infrastructure_exists_only_while_a_service_uses_it() {
 fn control_plane_is_ready_without_cortex() {
     let mut stage = Stage::new(json!({ "cortex": { "enabled": true } }));
     stage.held.insert(Node::Cortex);
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
     assert_eq!(stage.condition("ServicesReady").0, "True");
     assert_eq!(stage.condition("CortexReady").0, "False");
     assert!(stage.nodes().contains(&Node::Cortex));
     // Another operator may run it.
     stage.held.clear();
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.condition("CortexReady").0, "True");
 }
 
@@ -129,7 +129,7 @@ fn what_needs_a_node_waits_for_it_and_nothing_else_does(
 ) {
     let mut stage = Stage::new(everything());
     stage.held.insert(held);
-    stage.play();
+    stage.simulate();
     let waiting = behind(held);
     let made: BTreeSet<Node> = all().difference(&waiting).copied().collect();
     assert_eq!(stage.nodes(), made);
@@ -153,7 +153,7 @@ fn what_needs_a_node_waits_for_it_and_nothing_else_does(
     }
 
     stage.held.clear();
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.nodes(), all());
     assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
 }

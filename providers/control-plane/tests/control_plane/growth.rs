@@ -53,7 +53,7 @@ fn members_grow_only_where_the_class_of_each_volume_allows_it() {
         // One of a former member.
         claim(&mut stage, &format!("{claims}-4"), "local");
         stage.want(|spec| spec["infrastructure"] = json!({ piece: members("20Gi") }));
-        stage.play();
+        stage.simulate();
         assert_eq!(volumes(&stage, node), "10Gi");
         let said = kept(&stage);
         let why = "keeps storageSize: 10Gi instead of 20Gi, since allowVolumeExpansion of StorageClass local isn't true: ";
@@ -63,7 +63,7 @@ fn members_grow_only_where_the_class_of_each_volume_allows_it() {
         stage
             .cluster
             .edit(&local, |class| class["allowVolumeExpansion"] = json!(true));
-        stage.play();
+        stage.simulate();
         assert_eq!(volumes(&stage, node), "20Gi");
         assert!(is_accepted(&stage));
     }
@@ -85,12 +85,12 @@ fn members_grow_once_their_volumes_are_bound_and_can_be_read() {
 
         let key = Key::of::<PersistentVolumeClaim>(NAMESPACE, &name);
         stage.cluster.set_readable(&key, false);
-        stage.play();
+        stage.simulate();
         assert_eq!(volumes(&stage, node), "10Gi");
         assert_eq!(stage.condition("SizeAccepted").1, "LookupFailed");
 
         stage.cluster.set_readable(&key, true);
-        stage.play();
+        stage.simulate();
         assert_eq!(volumes(&stage, node), "20Gi");
         assert!(is_accepted(&stage));
     }
@@ -115,7 +115,7 @@ fn rabbitmq_without_a_stateful_set_returns_from_a_size_to_that_of_its_claims(
         cluster["spec"]["persistence"]["storage"] = json!("20Gi");
     });
     stage.want(|spec| spec["infrastructure"] = json!({ "rabbitmq": members(desired) }));
-    stage.play();
+    stage.simulate();
     assert_eq!(volumes(&stage, Node::RabbitMq), "10Gi");
     assert_eq!(is_accepted(&stage), desired == "10Gi");
     assert_eq!(size(&stage, Node::RabbitMq).0, 3);
@@ -159,7 +159,7 @@ fn rabbitmq_is_created_again_once_no_claim_is_left(#[case] is_owned: bool) {
     stage.cluster.set_readable(&volume, true);
     stage.cluster.delete(&volume);
     stage.cluster.release(&volume);
-    stage.play();
+    stage.simulate();
     assert_eq!(volumes(&stage, Node::RabbitMq), "5Gi");
     assert!(is_accepted(&stage));
 }
@@ -176,7 +176,7 @@ fn status_says_what_runs_rather_than_what_is_desired() {
     let mut stage = running(json!({ "infrastructure": { "mariadb": small, "rabbitmq": small } }));
     let large = json!({ "replicas": 3, "storageSize": "50Gi", "maxScale": {} });
     stage.want(|spec| spec["infrastructure"] = json!({ "mariadb": large, "rabbitmq": small }));
-    stage.play();
+    stage.simulate();
     let runs = json!({ "replicas": 1, "storageSize": "50Gi", "storageClass": "fast" });
     assert_eq!(said(&stage, "mariadb"), runs);
     assert_eq!(said(&stage, "maxScale")["enabled"], true);
@@ -191,11 +191,11 @@ fn status_says_what_runs_rather_than_what_is_desired() {
     let spec = json!({ "replicas": 3, "volumeClaimTemplates": [volume] });
     stage.cluster.put(&servers, &json!({ "spec": spec }));
     stage.cluster.set_readable(&servers, false);
-    stage.play();
+    stage.simulate();
     assert_eq!(said(&stage, "rabbitmq"), small);
     assert_eq!(said(&stage, "mariadb"), runs);
     stage.cluster.set_readable(&servers, true);
-    stage.play();
+    stage.simulate();
     assert_eq!(said(&stage, "rabbitmq")["replicas"], 3);
 }
 
@@ -204,7 +204,7 @@ fn mariadb_that_is_deleted_returns_as_it_is_desired() {
     let members = |class: &str| json!({ "replicas": 1, "storageClass": class });
     let mut stage = running(with("mariadb", &members("mistaken")));
     stage.want(|spec| spec["infrastructure"] = json!({ "mariadb": members("fast") }));
-    stage.play();
+    stage.simulate();
     assert_eq!(said(&stage, "mariadb")["storageClass"], "mistaken");
     let said_before = kept(&stage);
     assert!(
@@ -218,7 +218,7 @@ fn mariadb_that_is_deleted_returns_as_it_is_desired() {
     let composed = stage.cluster.reconcile(&OPERATOR, &key);
     assert!(composed.is_ok());
     assert_eq!(said(&stage, "mariadb"), Value::Null, "there was none");
-    stage.play();
+    stage.simulate();
     assert_eq!(said(&stage, "mariadb")["storageClass"], "fast");
     assert!(is_accepted(&stage));
 }
@@ -227,7 +227,7 @@ fn mariadb_that_is_deleted_returns_as_it_is_desired() {
 fn status_says_nothing_of_what_is_external() {
     let mariadb = json!({ "external": { "host": "db.example.com" } });
     let mut stage = Stage::new(with("mariadb", &mariadb));
-    stage.play();
+    stage.simulate();
     assert_eq!(said(&stage, "mariadb"), Value::Null);
     assert_eq!(said(&stage, "rabbitmq")["replicas"], 3);
 }

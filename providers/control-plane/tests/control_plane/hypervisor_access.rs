@@ -40,7 +40,7 @@ fn assign(stage: &mut Stage, part: &str, ingress: &Value) {
 /// A control plane whose load balancers have addresses.
 fn reachable() -> Stage {
     let mut stage = Stage::new(spec());
-    stage.play();
+    stage.simulate();
     for (part, last) in PARTS.iter().zip(1..) {
         assign(
             &mut stage,
@@ -48,7 +48,7 @@ fn reachable() -> Stage {
             &json!({ "ip": format!("192.0.2.{last}") }),
         );
     }
-    stage.play();
+    stage.simulate();
     stage
 }
 
@@ -113,7 +113,7 @@ fn a_load_balancer_without_an_address_is_named() {
     let before = stage.status()["agentEndpoints"].clone();
     let condition = |stage: &mut Stage, ingress: Value| {
         assign(stage, "keystone", &ingress);
-        stage.play();
+        stage.simulate();
         assert_eq!(stage.condition("Ready").0, "False");
         stage.condition("HypervisorAccessReady")
     };
@@ -136,7 +136,7 @@ fn address_that_is_not_valid_changes_no_endpoint() {
     let ingress = json!([{ "ip": "192.0.2.99" }, { "ip": "192.0.2" }]);
     let status = json!({ "loadBalancer": { "ingress": ingress } });
     stage.cluster.set_status(&balancer("keystone"), status);
-    stage.play();
+    stage.simulate();
     let (status, _, message) = stage.condition("HypervisorAccessReady");
     assert_eq!(status, "Unknown");
     assert_eq!(
@@ -150,7 +150,7 @@ fn address_that_is_not_valid_changes_no_endpoint() {
 fn load_balancers_are_deleted_with_the_setting() {
     let mut stage = reachable();
     stage.want(|spec| spec["global"]["network"]["hypervisorAccess"] = Value::Null);
-    stage.play();
+    stage.simulate();
     for part in PARTS {
         assert!(stage.cluster.get(&balancer(part)).is_none(), "{part}");
     }

@@ -66,11 +66,11 @@ fn url(stage: &Stage) -> &Value {
 fn images_are_created_once_glance_is_ready_and_detached_when_they_are_removed() {
     let mut stage = Stage::new(images());
     stage.held.insert(Node::Glance);
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.cluster.get(&key()), None);
     assert_eq!(stage.condition("ImagesReady").0, "False");
     stage.held.clear();
-    stage.play();
+    stage.simulate();
     assert_eq!(
         stage.cluster.get(&key()).unwrap()["spec"],
         json!({
@@ -94,7 +94,7 @@ fn images_are_created_once_glance_is_ready_and_detached_when_they_are_removed() 
     );
     assert_eq!(stage.condition("ImagesReady").0, "True");
     stage.want(|spec| spec["bootstrap"] = json!({}));
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.cluster.get(&key()), None);
 }
 
@@ -170,7 +170,7 @@ fn a_corrected_url_creates_an_image_again_that_was_not_downloaded() {
     stage.settle();
     assert_eq!(*url(&stage), corrected);
     assert_eq!(stage.condition("ImagesReady").0, "False");
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.condition("ImagesReady").0, "True");
 }
 
@@ -183,7 +183,7 @@ fn another_url_changes_nothing_of_an_image_that_is_in_glance() {
         "url",
         json!("https://other.example.com/a.raw.xz"),
     );
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.cluster.get(&key()).cloned(), before);
     assert_eq!(stage.condition("ImagesReady").0, "True");
 }
@@ -194,7 +194,7 @@ fn another_content_of_an_image_needs_another_name() {
         let mut stage = Stage::running(images());
         let before = stage.cluster.get(&key()).cloned();
         set(&mut stage, field, value);
-        stage.play();
+        stage.simulate();
         let (status, reason, message) = stage.condition("ImagesReady");
         assert_eq!([status, reason], ["False", "NameTaken"], "{field}");
         assert!(message.contains("another name"), "{message}");
@@ -223,7 +223,7 @@ fn images_without_glance_are_refused() {
     let off = json!({ "enabled": false });
     spec["services"] = json!({ "glance": off, "nova": off, "cinder": off });
     let mut stage = Stage::new(spec);
-    stage.play();
+    stage.simulate();
     let (status, reason, _) = stage.condition("ImagesReady");
     assert_eq!([status, reason], ["False", "Unsupported"]);
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 #[test]
 fn nothing_can_be_without_keystone() {
     let mut stage = Stage::new(json!({ "services": { "keystone": { "enabled": false } } }));
-    stage.play();
+    stage.simulate();
     let (_, reason, message) = stage.condition("Ready");
     assert_eq!(reason, "KeystoneDisabled");
     assert!(message.contains("enable it"), "{message}");
@@ -23,7 +23,7 @@ fn requests_of_the_database_above_its_limits_are_refused_with_their_field() {
     let mut stage = Stage::running(json!({}));
     let before = stage.object(Node::MariaDb).cloned();
     stage.want(|spec| spec["infrastructure"] = json!({ "mariadb": { "resources": resources } }));
-    stage.play();
+    stage.simulate();
     let (status, reason, message) = stage.condition("Ready");
     assert_eq!([&*status, &*reason], ["False", "Invalid"]);
     assert_eq!(
@@ -65,7 +65,7 @@ fn a_secret_that_cannot_be_used_is_named(
     stage
         .cluster
         .put(&secret("glance-db-credentials"), &json!({ "data": data }));
-    stage.play();
+    stage.simulate();
     let (_, reason, message) = stage.condition("GlanceReady");
     assert_eq!(reason, expected, "{message}");
     assert!(
@@ -79,7 +79,7 @@ fn a_secret_that_cannot_be_used_is_named(
     stage
         .cluster
         .put(&secret("glance-db-credentials"), &given("s3cret"));
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
     let stored = stage.cluster.get(&secret("glance-db-credentials")).unwrap();
     assert_eq!(
@@ -105,7 +105,7 @@ fn object_of_another_owner_is_not_taken_over() {
         .unwrap();
     let theirs = json!({ "spec": { "replicas": 1, "image": "theirs" } });
     stage.cluster.put(&key, &theirs);
-    stage.play();
+    stage.simulate();
     let (_, reason, message) = stage.condition("InfrastructureReady");
     assert_eq!(reason, "NameTaken");
     assert!(message.contains("MariaDB openstack-db"), "{message}");
@@ -114,7 +114,7 @@ fn object_of_another_owner_is_not_taken_over() {
     assert!(stage.object(Node::Keystone).is_none());
 
     stage.cluster.delete(&key);
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.condition("Ready").0, "True");
 }
 
@@ -135,7 +135,7 @@ fn what_cannot_be_read_is_neither_made_anew_nor_deleted() {
         &without_control_planes(before),
     );
     stage.cluster.set_readable(&key, true);
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.condition("Ready").0, "True");
 }
 
@@ -145,7 +145,7 @@ fn a_node_that_exists_changes_though_its_needs_are_unready() {
     stage.held.insert(Node::MariaDb);
     stage.grant();
     stage.want(|spec| spec["services"] = json!({ "glance": { "replicas": 5 } }));
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.object(Node::Glance).unwrap()["spec"]["replicas"], 5);
     assert_eq!(stage.condition("Ready").1, "WaitingForMariaDB");
     assert_eq!(stage.condition("GlanceReady").0, "True");

@@ -58,7 +58,7 @@ fn ovn_keeps_its_volumes() {
             "northbound": { "storage": volume }, "southbound": { "replicas": 5 },
         });
     });
-    stage.play();
+    stage.simulate();
     assert_eq!(
         ovn(&stage)["northbound"]["storage"],
         json!({ "size": "10Gi" })
@@ -73,7 +73,7 @@ fn ovn_keeps_its_volumes() {
         "{message}"
     );
     stage.want(|spec| spec["infrastructure"]["ovn"] = json!({}));
-    stage.play();
+    stage.simulate();
     assert!(is_accepted(&stage));
 }
 
@@ -83,7 +83,7 @@ fn relays_of_ovn_have_a_load_balancer_beside_its_members() {
         "infrastructure": { "ovn": { "southbound": { "replicas": 1 }, "relay": { "replicas": 2 } } },
         "global": { "network": { "hypervisorNetworks": ["10.9.0.0/16"], "hypervisorAccess": {} } },
     }));
-    stage.play();
+    stage.simulate();
     let service = |name: &str| {
         let key = Key::of::<Service>(NAMESPACE, &format!("{name}-hypervisors"));
         stage.cluster.get(&key).unwrap()["spec"].clone()

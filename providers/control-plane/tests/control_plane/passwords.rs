@@ -98,7 +98,7 @@ fn password_is_used_once_keystone_has_it(
     let message = format!("waits for Keystone to have password 2 of user {user}");
     assert_eq!(in_use, ["False", "WaitingForKeystone", &message]);
 
-    stage.play();
+    stage.simulate();
     assert_eq!(login(&stage, clouds), value(&stage, &second, "password"));
     assert_eq!(stage.condition("Ready").0, "True");
     let (status, in_use) = rotate(&mut stage, "CredentialInUse");
@@ -109,7 +109,7 @@ fn password_is_used_once_keystone_has_it(
     });
     assert_eq!((status, in_use[0].as_str()), (expected, "True"));
 
-    stage.play();
+    stage.simulate();
     let third = secret(&format!("{first}-3"));
     assert_eq!(stage.cluster.get(&third), None, "it is replaced once");
 }
@@ -123,7 +123,7 @@ fn password_that_may_have_leaked_is_replaced_at_once() {
         rotation["spec"]["replaceMadeBefore"] = json!(now);
     });
     rotate(&mut stage, "Ready");
-    stage.play();
+    stage.simulate();
     let second = value(&stage, "glance-keystone-user-2", "password");
     assert_eq!(login(&stage, "k-orc-glance-clouds"), second);
 }
@@ -144,7 +144,7 @@ fn user_stays_while_its_passwords_cannot_be_listed() {
     rotate(&mut stage, "Ready");
     stage.cluster.wait(SignedDuration::from_hours(24 * 8));
     rotate(&mut stage, "Ready");
-    stage.play();
+    stage.simulate();
     let before = stage.observed();
     let second = secret("glance-keystone-user-2");
     stage.cluster.set_readable(&second, false);

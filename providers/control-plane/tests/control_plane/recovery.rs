@@ -69,7 +69,7 @@ fn mariadb_is_not_created_over_the_volumes_of_another_kind(
 ) {
     let mut stage = Stage::new(with("mariadb", &json!({ "replicas": desired })));
     let volumes = bound(&mut stage, left, had);
-    stage.play();
+    stage.simulate();
     let (status, reason, said) = refused(&stage);
     assert_eq!((&*status, &*reason), ("False", "Unsupported"));
     let name = "PersistentVolumeClaim storage-openstack-db-0 has ";
@@ -81,17 +81,17 @@ fn mariadb_is_not_created_over_the_volumes_of_another_kind(
     }
     stage.cluster.hold(volumes[0].kind);
     stage.cluster.delete(&volumes[0]);
-    stage.play();
+    stage.simulate();
     let (_, _, said) = refused(&stage);
     let waits = "MariaDB waits for the deletion of PersistentVolumeClaim storage-openstack-db-0";
     assert!(said.contains(waits), "{said}");
 
     stage.cluster.set_readable(&volumes[0], false);
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.object(Node::MariaDb), None);
     stage.cluster.set_readable(&volumes[0], true);
     stage.cluster.release(&volumes[0]);
-    stage.play();
+    stage.simulate();
     let replicas = u64::try_from(desired).unwrap();
     assert_eq!(size(&stage, Node::MariaDb).0, replicas);
 }
@@ -105,7 +105,7 @@ fn mariadb_returns_over_the_volumes_of_its_own_kind(
 ) {
     let mut stage = Stage::new(with("mariadb", &json!({ "replicas": members })));
     bound(&mut stage, volumes, members);
-    stage.play();
+    stage.simulate();
     let replicas = u64::try_from(members).unwrap();
     assert_eq!(size(&stage, Node::MariaDb).0, replicas);
 }
@@ -119,7 +119,7 @@ fn galera_cluster_is_not_created_with_fewer_members_than_there_are_volumes(
 ) {
     let mut stage = Stage::new(with("mariadb", &json!({ "replicas": 3 })));
     bound(&mut stage, volumes, 5);
-    stage.play();
+    stage.simulate();
     let (status, reason, said) = refused(&stage);
     assert_eq!((&*status, &*reason), ("False", "Unsupported"));
     let ways = "PersistentVolumeClaim storage-openstack-db-4 may have committed more than the members that are desired: set \
@@ -127,12 +127,12 @@ fn galera_cluster_is_not_created_with_fewer_members_than_there_are_volumes(
     assert!(said.contains(ways), "{said}");
 
     stage.cluster.delete(&member("storage", 4));
-    stage.play();
+    stage.simulate();
     let (_, _, said) = refused(&stage);
     assert!(said.contains("storage-openstack-db-3 may have"), "{said}");
     let five = json!({ "mariadb": { "replicas": 5 } });
     stage.want(|spec| spec["infrastructure"] = five);
-    stage.play();
+    stage.simulate();
     assert_eq!(size(&stage, Node::MariaDb).0, 5);
 }
 
@@ -218,7 +218,7 @@ fn mariadb_is_created_over_volumes_of_a_size_in_bytes() {
     let spec = json!({ "resources": requests, "storageClassName": "fast" });
     stage.cluster.put(&first, &json!({ "spec": spec }));
     bind(&mut stage, &first);
-    stage.play();
+    stage.simulate();
     assert_eq!(size(&stage, Node::MariaDb).0, 1);
 }
 

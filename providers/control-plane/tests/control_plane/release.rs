@@ -114,7 +114,7 @@ fn a_change_starts_from_what_runs() {
     );
 
     stage.held.clear();
-    stage.play();
+    stage.simulate();
     assert!(all(&stage, "2026.1"));
 }
 
@@ -146,7 +146,7 @@ fn a_phase_that_takes_too_long_brings_back_what_can_go_back(#[case] slow: Node) 
     stage.held.remove(&slow);
     stage.grant();
     stage.held.insert(slow);
-    stage.play();
+    stage.simulate();
     stage.cluster.wait(TIMEOUT - SignedDuration::from_secs(1));
     stage.settle();
     assert_ne!(phase(&stage), UpdatePhase::RollingBack);
@@ -181,18 +181,18 @@ fn a_phase_that_takes_too_long_brings_back_what_can_go_back(#[case] slow: Node) 
     );
 
     stage.held.clear();
-    stage.play();
+    stage.simulate();
     assert_eq!(phase(&stage), UpdatePhase::Idle);
     assert_eq!(stage.status()["release"], "2025.2");
     assert_eq!(stage.condition("UpToDate").1, "UpdateFailed");
     assert_eq!(stage.condition("Ready").0, "False");
 
     stage.cluster.wait(TIMEOUT * 10);
-    stage.play();
+    stage.simulate();
     assert!(returned(&stage), "it isn't tried again by itself");
 
     stage.want(|spec| spec["global"] = json!({ "network": { "mtu": 9000 } }));
-    stage.play();
+    stage.simulate();
     assert!(
         all(&stage, "2026.1"),
         "a change of the spec tries again: {:#}",
@@ -226,7 +226,7 @@ fn replaces_members_of_cinder() -> Stage {
     wants(&mut stage, "2026.1");
     stage.settle();
     stage.held.insert(Node::Cinder);
-    stage.play();
+    stage.simulate();
     let begun = stage.cluster.now();
     let components = [
         ("APIReady", "WaitingForComponent", begun),
@@ -316,7 +316,7 @@ fn a_change_that_is_taken_back_brings_all_back() {
     stage.settle();
     assert_eq!(phase(&stage), UpdatePhase::RollingBack);
     assert!(all(&stage, "2025.2"));
-    stage.play();
+    stage.simulate();
     assert_eq!(phase(&stage), UpdatePhase::Idle);
     assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
     assert!(stage.status().get("update").is_none());
@@ -328,7 +328,7 @@ fn a_change_that_is_taken_back_brings_all_back() {
 fn a_change_that_may_not_be_is_refused(#[case] from: &str, #[case] to: &str, #[case] why: &str) {
     let mut stage = running(from);
     wants(&mut stage, to);
-    stage.play();
+    stage.simulate();
     assert!(all(&stage, from));
     assert_eq!(phase(&stage), UpdatePhase::Idle);
     let (_, reason, message) = stage.condition("Ready");
@@ -345,7 +345,7 @@ fn a_change_that_may_not_be_is_refused(#[case] from: &str, #[case] to: &str, #[c
 fn a_release_may_be_skipped_from_slurp_to_slurp() {
     let mut stage = running("2025.1");
     wants(&mut stage, "2026.1");
-    stage.play();
+    stage.simulate();
     assert!(all(&stage, "2026.1"));
 }
 
@@ -370,7 +370,7 @@ fn an_unknown_release_is_refused_with_those_that_are_known() {
     let mut stage = running("2025.2");
     let before = stage.observed();
     wants(&mut stage, "2031.1");
-    stage.play();
+    stage.simulate();
     let (_, reason, message) = stage.condition("Ready");
     assert_eq!(reason, "ReleaseUnknown");
     for tags in &RELEASES {
@@ -390,7 +390,7 @@ fn nothing_depends_on_what_the_operator_remembers() {
     let key = stage.key.clone();
     stage.cluster.set_status(&key, json!({}));
     let before = stage.release(Node::Nova).to_owned();
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.release(Node::Nova), before);
     assert_eq!(stage.status()["release"], "2025.2");
     assert!(stage.cluster.generated().values().all(|times| *times == 1));

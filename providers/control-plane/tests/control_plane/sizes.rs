@@ -96,7 +96,7 @@ fn mariadb_keeps_what_its_operator_cannot_change(
 ) {
     let mut stage = running(with("mariadb", &before));
     stage.want(|spec| spec["infrastructure"] = json!({ "mariadb": after }));
-    stage.play();
+    stage.simulate();
     let (replicas, volume, class) = applied;
     assert_eq!(
         size(&stage, Node::MariaDb),
@@ -107,7 +107,7 @@ fn mariadb_keeps_what_its_operator_cannot_change(
     assert!(said.starts_with(&format!("{message}: ")), "{said}");
 
     stage.want(|spec| spec["infrastructure"] = json!({ "mariadb": before }));
-    stage.play();
+    stage.simulate();
     if applied.1 == before["storageSize"] {
         assert!(is_accepted(&stage));
     }
@@ -122,7 +122,7 @@ fn mariadb_gets_and_loses_members_of_a_galera_cluster() {
     for (replicas, storage) in [(5, "50Gi"), (3, "60Gi")] {
         let mariadb = json!({ "replicas": replicas, "storageSize": storage });
         stage.want(|spec| spec["infrastructure"] = json!({ "mariadb": mariadb }));
-        stage.play();
+        stage.simulate();
         let applied = (replicas, storage.to_owned(), None);
         assert_eq!(size(&stage, Node::MariaDb), applied);
         assert!(is_galera(&stage) && is_accepted(&stage));
@@ -134,7 +134,7 @@ fn mariadb_gets_and_loses_members_of_a_galera_cluster() {
 fn mariadb_keeps_its_max_scale() {
     let mut stage = running(with("mariadb", &json!({ "maxScale": { "replicas": 3 } })));
     stage.want(|spec| spec["infrastructure"] = json!({}));
-    stage.play();
+    stage.simulate();
     let mariadb = stage.object(Node::MariaDb).unwrap();
     let max_scale = json!({ "enabled": true, "replicas": 3 });
     assert_eq!(mariadb["spec"]["maxScale"], max_scale);
@@ -153,7 +153,7 @@ fn max_scale_that_is_not_understood_changes_nothing() {
         mariadb["spec"]["maxScale"] = odd.clone();
     });
     stage.want(|spec| spec["infrastructure"] = json!({}));
-    stage.play();
+    stage.simulate();
     assert_eq!(
         stage.object(Node::MariaDb).unwrap()["spec"]["maxScale"],
         odd
@@ -169,7 +169,7 @@ fn mariadb_keeps_its_pull_secrets() {
     let images = |name: &str| json!({ "images": { "pullSecrets": [{ "name": name }] } });
     let mut stage = running(json!({ "global": images("mirror"), "backup": {} }));
     stage.want(|spec| spec["global"] = images("other"));
-    stage.play();
+    stage.simulate();
     let secrets = |node| stage.object(node).unwrap()["spec"]["imagePullSecrets"].clone();
     assert_eq!(secrets(Node::MariaDb), json!([{ "name": "mirror" }]));
     assert_eq!(secrets(Node::RabbitMq), json!([{ "name": "other" }]));
@@ -199,7 +199,7 @@ fn rabbitmq_keeps_what_its_operator_cannot_change(
 ) {
     let mut stage = running(with("rabbitmq", &before));
     stage.want(|spec| spec["infrastructure"] = json!({ "rabbitmq": after }));
-    stage.play();
+    stage.simulate();
     let (replicas, volume, class) = applied;
     assert_eq!(
         size(&stage, Node::RabbitMq),
@@ -217,7 +217,7 @@ fn rabbitmq_gets_members_and_larger_volumes() {
     ));
     let rabbitmq = json!({ "replicas": 3, "storageSize": "20Gi" });
     stage.want(|spec| spec["infrastructure"] = json!({ "rabbitmq": rabbitmq }));
-    stage.play();
+    stage.simulate();
     assert_eq!(size(&stage, Node::RabbitMq), (3, "20Gi".to_owned(), None));
     assert!(is_accepted(&stage));
 }
@@ -249,7 +249,7 @@ fn rabbitmq_keeps_the_members_of_its_stateful_set() {
         json!({ "metadata": { "name": "persistence" }, "spec": { "resources": requests } });
     let spec = json!({ "replicas": 3, "volumeClaimTemplates": [volume] });
     stage.cluster.put(&servers, &json!({ "spec": spec }));
-    stage.play();
+    stage.simulate();
     let applied = (3, "20Gi".to_owned(), None);
     assert_eq!(size(&stage, Node::RabbitMq), applied);
     let said = kept(&stage);
@@ -259,14 +259,14 @@ fn rabbitmq_keeps_the_members_of_its_stateful_set() {
     stage.want(|spec| {
         spec["infrastructure"] = json!({ "rabbitmq": { "replicas": 5, "storageSize": "50Gi" } });
     });
-    stage.play();
+    stage.simulate();
     assert_eq!(size(&stage, Node::RabbitMq), applied, "it isn't known");
     let (status, reason, message) = stage.condition("SizeAccepted");
     assert_eq!((&*status, &*reason), ("Unknown", "LookupFailed"));
     assert!(message.contains("openstack-rabbitmq-server"), "{message}");
 
     stage.cluster.set_readable(&servers, true);
-    stage.play();
+    stage.simulate();
     assert_eq!(size(&stage, Node::RabbitMq), (5, "50Gi".to_owned(), None));
     assert!(is_accepted(&stage));
 }
@@ -282,7 +282,7 @@ fn size_that_is_not_understood_changes_nothing() {
         mariadb["spec"]["storage"]["size"] = json!("1.5Ti");
     });
     stage.want(|spec| spec["infrastructure"] = json!({ "mariadb": { "replicas": 1 } }));
-    stage.play();
+    stage.simulate();
     assert_eq!(size(&stage, Node::MariaDb), (3, "1.5Ti".to_owned(), None));
     let (status, _, message) = stage.condition("SizeAccepted");
     assert_eq!(status, "Unknown");
@@ -311,7 +311,7 @@ fn volume_of_backups_grows_where_its_class_allows_it_and_never_shrinks() {
     let mut stage = running(json!({ "backup": storage("50Gi", "archive") }));
     let mut change = |backup: Value| {
         stage.want(|spec| spec["backup"] = backup);
-        stage.play();
+        stage.simulate();
         let said = if is_accepted(&stage) {
             String::new()
         } else {
@@ -339,12 +339,12 @@ fn volume_of_backups_follows_the_spec_once_its_class_is_there() {
     stage.cluster.put(&class, &body);
     stage.cluster.set_readable(&class, false);
     stage.want(|spec| spec["backup"] = storage("60Gi"));
-    stage.play();
+    stage.simulate();
     assert_eq!(volume(&stage), json!(["50Gi", "archive"]));
     assert_eq!(stage.condition("SizeAccepted").1, "LookupFailed");
 
     stage.cluster.set_readable(&class, true);
-    stage.play();
+    stage.simulate();
     assert_eq!(volume(&stage), json!(["60Gi", "archive"]));
     assert!(is_accepted(&stage));
 }

@@ -95,9 +95,9 @@ fn result_is_unknown_until_tests_have_ended() {
 
     stage.held.insert(Node::Nova);
     stage.want(|spec| spec["tempest"]["enabled"] = json!(false));
-    stage.play();
+    stage.simulate();
     stage.want(|spec| spec["tempest"]["enabled"] = json!(true));
-    stage.play();
+    stage.simulate();
     let [status, _, message] = shown(&stage);
     assert_eq!(status, "Unknown", "before there is a Tempest");
     assert!(
@@ -154,7 +154,7 @@ fn result_goes_with_tempest() {
     stage.want(|spec| {
         spec.as_object_mut().unwrap().remove("tempest");
     });
-    stage.play();
+    stage.simulate();
     assert!(stage.object(Node::Tempest).is_none());
     assert_eq!(stage.status()["verified"], Value::Null);
     let conditions = stage.status()["conditions"].as_array().unwrap();
@@ -189,7 +189,7 @@ fn tests_of_networks_wait_for_the_external_network() {
     let bootstrap = spec["bootstrap"].take();
     spec["bootstrap"] = json!({});
     let mut stage = Stage::new(spec);
-    stage.play();
+    stage.simulate();
     assert!(stage.object(Node::Tempest).is_none());
     let [status, _, message] = shown(&stage);
     assert_eq!(status, "Unknown");
@@ -208,7 +208,7 @@ fn tests_of_networks_wait_for_the_external_network() {
     );
 
     stage.want(|spec| spec["bootstrap"] = bootstrap);
-    stage.play();
+    stage.simulate();
     assert_eq!(network(&stage), "internet");
     assert_eq!(stage.condition("TempestReady").0, "True");
     assert_eq!(stage.condition("Ready").0, "True");
@@ -220,7 +220,7 @@ fn tests_of_other_services_do_not_wait_for_the_external_network() {
     spec["bootstrap"] = json!({});
     spec["tempest"]["tests"] = json!({ "services": ["identity"] });
     let mut stage = Stage::new(spec);
-    stage.play();
+    stage.simulate();
     assert_eq!(*network(&stage), Value::Null);
 }
 
@@ -248,7 +248,7 @@ fn tests_are_not_repeated_while_the_external_network_is_not_ready() {
     let mut stage = Stage::running(with_network(&json!("internet")));
     let before = stage.object(Node::Tempest).unwrap()["spec"].clone();
     stage.want(|spec| spec["bootstrap"]["externalNetwork"]["vlan"] = json!(100));
-    stage.play();
+    stage.simulate();
     assert_eq!(stage.condition("ExternalNetworkReady").0, "False");
     assert_eq!(stage.object(Node::Tempest).unwrap()["spec"], before);
     assert_eq!(before["externalNetwork"], "internet");

@@ -39,7 +39,7 @@ fn secret(cluster: &mut Cluster, name: &str, values: &[(&str, &str)]) {
 }
 
 /// What other operators and Kubernetes do.
-fn play(cluster: &mut Cluster) {
+fn simulate(cluster: &mut Cluster) {
     let condition = |type_: &str| json!({ "type": type_, "status": "True" });
     let keys: Vec<Key> = cluster.objects().keys().cloned().collect();
     for key in keys {
@@ -134,7 +134,7 @@ fn settle_until(cluster: &mut Cluster, writes: usize) -> bool {
                 return true;
             }
         }
-        play(cluster);
+        simulate(cluster);
         check(cluster);
         if cluster.writes() == before {
             return false;

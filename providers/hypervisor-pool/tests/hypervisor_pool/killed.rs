@@ -160,7 +160,7 @@ impl Scene for Stage {
         &mut self.cluster
     }
 
-    fn play(&mut self) {
+    fn simulate(&mut self) {
         for share in ["prod", "staging"] {
             // A failure is in the status, which is compared in the end.
             let _ = self.cluster.reconcile(&HypervisorShare, &share_key(share));

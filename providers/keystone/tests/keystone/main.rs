@@ -53,7 +53,7 @@ fn keystone_comes_step_by_step() {
     assert_eq!(message, "waits for MariaDB openstack-db");
     assert!(tasks(&cluster).is_empty() && cluster.get::<Deployment>("keystone").is_none());
 
-    cluster.play();
+    cluster.simulate();
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert_eq!(tasks(&cluster), BTreeSet::from(["db-sync".to_owned()]));
     assert!(
@@ -61,7 +61,7 @@ fn keystone_comes_step_by_step() {
         "an API without tables would answer 500"
     );
 
-    cluster.play();
+    cluster.simulate();
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert!(cluster.get::<Deployment>("keystone").is_some());
     assert!(tasks(&cluster).contains("bootstrap"));
@@ -94,7 +94,7 @@ fn no_secret_stands_outside_secrets() {
     let mut cluster = given(MANAGED);
     for _ in 0..10 {
         let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
-        cluster.play();
+        cluster.simulate();
         let others = answer
             .desired
             .objects

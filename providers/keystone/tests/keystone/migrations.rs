@@ -54,7 +54,7 @@ fn an_upgrade_can_be_taken_back_until_it_contracts() {
     let synced = cluster.get::<Job>(&job(&cluster, "db-sync")).cloned();
     release(&mut cluster, "2026.1");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
-    cluster.play();
+    cluster.simulate();
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     release(&mut cluster, "2025.2");
     let answer = cluster.settle(&KEYSTONE, "keystone");
@@ -71,7 +71,7 @@ fn an_upgrade_can_be_taken_back_until_it_contracts() {
 
     release(&mut cluster, "2026.1");
     while !tasks(&cluster).contains("db-contract") {
-        cluster.play();
+        cluster.simulate();
         cluster.compose(&KEYSTONE, "keystone").unwrap();
     }
     release(&mut cluster, "2025.2");
@@ -100,7 +100,7 @@ fn another_image_of_the_release_is_taken_after_an_upgrade() {
 fn a_migration_that_fails_says_so_and_the_fix_alone_brings_it_back() {
     let mut cluster = given(MANAGED);
     cluster.compose(&KEYSTONE, "keystone").unwrap();
-    cluster.play();
+    cluster.simulate();
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     let sync = job(&cluster, "db-sync");
     cluster.finish_job(&sync, "Failed");
@@ -126,7 +126,7 @@ fn a_migration_that_fails_says_so_and_the_fix_alone_brings_it_back() {
 fn a_migration_whose_pod_does_not_start_names_its_image() {
     let mut cluster = given(MANAGED);
     cluster.compose(&KEYSTONE, "keystone").unwrap();
-    cluster.play();
+    cluster.simulate();
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     let sync = job(&cluster, "db-sync");
     let began = cluster.now();
@@ -153,7 +153,7 @@ fn a_migration_whose_pod_does_not_start_names_its_image() {
 fn slow_pull_of_a_migrations_image_is_stalled_after_ten_minutes() {
     let mut cluster = given(MANAGED);
     cluster.compose(&KEYSTONE, "keystone").unwrap();
-    cluster.play();
+    cluster.simulate();
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     let began = cluster.now();
     cluster.change::<Job>(&job(&cluster, "db-sync"), |job| {
@@ -259,7 +259,7 @@ fn a_migration_that_fails_is_told_before_it_is_given_up() {
 fn a_migration_that_runs_is_not_broken_off() {
     let mut cluster = given(MANAGED);
     cluster.compose(&KEYSTONE, "keystone").unwrap();
-    cluster.play();
+    cluster.simulate();
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     let sync = job(&cluster, "db-sync");
     cluster.change::<Job>(&sync, |job| {

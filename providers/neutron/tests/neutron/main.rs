@@ -304,7 +304,7 @@ fn agents_get_a_new_release_after_all_of_neutron() {
         if seen.last() != Some(&now) {
             seen.push(now);
         }
-        cluster.play();
+        cluster.simulate();
     }
     assert_eq!(
         seen,

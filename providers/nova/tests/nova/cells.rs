@@ -52,7 +52,7 @@ fn refuse(cluster: &mut Cluster, cell: &str) {
         cluster.compose(&NOVA, "nova").unwrap();
         let found = mapping(cluster, cell);
         if found.is_none() {
-            cluster.play();
+            cluster.simulate();
         }
         found
     });
@@ -332,7 +332,7 @@ fn cells_that_exclude_each_other_are_refused(#[case] cells: Value, #[case] messa
     change(&mut cluster, |spec| spec["cells"] = cells);
     let refused = (0..3).find_map(|_| {
         let failure = cluster.compose(&NOVA, "nova").err();
-        cluster.play();
+        cluster.simulate();
         failure
     });
     let refused = refused.unwrap();

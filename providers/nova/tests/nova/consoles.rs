@@ -49,7 +49,7 @@ fn go_on_without(cluster: &mut Cluster, secrets: &[&str]) {
             cluster.delete::<Secret>(secret);
         }
         cluster.compose(&NOVA, "nova").unwrap();
-        cluster.play();
+        cluster.simulate();
     }
 }
 

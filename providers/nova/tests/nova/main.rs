@@ -151,15 +151,15 @@ fn nova_recovers_from_kills_of_its_operator() {
 fn nova_migrates_databases_and_maps_cells_in_order() {
     let mut cluster = given();
     cluster.compose(&NOVA, "nova").unwrap();
-    cluster.play();
+    cluster.simulate();
     cluster.compose(&NOVA, "nova").unwrap();
-    cluster.play();
+    cluster.simulate();
     let mut steps = Vec::new();
     for _ in 0..4 {
         cluster.compose(&NOVA, "nova").unwrap();
         let tasks: Vec<String> = jobs(&cluster).into_iter().map(|(task, _)| task).collect();
         steps.push((tasks.join(" "), cluster.all::<Deployment>().len()));
-        cluster.play();
+        cluster.simulate();
     }
     insta::assert_yaml_snapshot!(steps);
 }
@@ -202,7 +202,7 @@ fn upgrade_checks_first_and_rolls_conductors_then_apis_then_computes() {
         if steps.last() != Some(&step) {
             steps.push(step);
         }
-        cluster.play();
+        cluster.simulate();
     }
     insta::assert_yaml_snapshot!(steps);
     assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");

@@ -174,7 +174,7 @@ fn daemon_that_finds_no_message_bus_names_it() {
         if cluster.get::<Deployment>("nova-conductor").is_some() {
             break;
         }
-        cluster.play();
+        cluster.simulate();
     }
     cluster.compose(&NOVA, "nova").unwrap();
     let (status, _, message) = cluster.condition(&NOVA, "nova", "ConductorReady");

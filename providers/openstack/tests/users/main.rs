@@ -163,16 +163,16 @@ fn users_stay_while_a_pod_or_job_may_have_their_passwords(#[values(DATABASE, BUS
         cluster.compose(&NEUTRON, "neutron").unwrap();
     }
     // The users become ready, and the pods of the API don't.
-    cluster.play();
+    cluster.simulate();
     cluster.compose(&NEUTRON, "neutron").unwrap();
     let rolling = cluster.get::<Deployment>("neutron").unwrap()["status"].clone();
     for _ in 0..4 {
-        cluster.play();
+        cluster.simulate();
         cluster.change::<Deployment>("neutron", |api| api["status"] = rolling.clone());
         cluster.compose(&NEUTRON, "neutron").unwrap();
         assert_eq!(users(&cluster, type_), BOTH);
     }
-    cluster.play();
+    cluster.simulate();
     let labels = cluster.get::<Deployment>("neutron").unwrap()["metadata"]["labels"].clone();
     let job = json!({ "metadata": { "labels": labels }, "spec": {}, "status": { "ready": 1 } });
     cluster.put::<Job>("neutron-task", job.clone());
@@ -193,7 +193,7 @@ fn users_stay_until_terminating_pods_are_gone(#[values(DATABASE, BUS)] type_: &s
     let now = cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     for _ in 0..8 {
         cluster.compose(&NEUTRON, "neutron").unwrap();
-        cluster.play();
+        cluster.simulate();
         cluster.change::<Deployment>("neutron", |api| {
             api["status"]["conditions"] = json!([
                 { "type": "Available", "status": "True" },
@@ -248,7 +248,7 @@ fn what_cannot_be_read_deletes_no_user(#[values(DATABASE, BUS)] type_: &str) {
     }
     for _ in 0..3 {
         cluster.compose(&NEUTRON, "neutron").unwrap();
-        cluster.play();
+        cluster.simulate();
     }
     assert_eq!(users(&cluster, type_), SECOND);
     let kept = before
@@ -269,7 +269,7 @@ fn users_stay_while_it_is_unknown_which_files_pods_have(#[values(DATABASE, BUS)]
     for _ in 0..12 {
         // It may fail, as ConfigMaps can't be applied now.
         let _ = cluster.compose(&NEUTRON, "neutron");
-        cluster.play();
+        cluster.simulate();
         assert_ne!(status(&cluster, type_)["inUse"], 2);
     }
     let left = users(&cluster, type_);

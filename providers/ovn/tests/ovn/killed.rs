@@ -15,7 +15,7 @@ impl Scene for Stage {
     }
 
     /// cert-manager issues certificates, and the pods of what changed become ready.
-    fn play(&mut self) {
+    fn simulate(&mut self) {
         self.issue_certificates();
         for database in ["nb", "sb"] {
             let set = key::<StatefulSet>(&format!("ovn-{database}"));
