@@ -61,7 +61,7 @@ fn ceph_is_connected_when_every_store_in_it_is() {
 }
 
 #[test]
-fn a_job_looks_at_each_pool() {
+fn each_pool_is_checked_by_a_job() {
     let mut cluster = given(SEVERAL);
     cluster.compose(&GLANCE, "glance").unwrap();
     let pools: BTreeSet<String> = cluster
@@ -117,8 +117,8 @@ fn checked(cluster: &Cluster) -> Vec<Value> {
     serde_json::from_str(pools).unwrap()
 }
 
-/// Has a look end, which found the same of each pool.
-fn look(cluster: &mut Cluster, finished: &str, found: Value) {
+/// Ends a check that found the same of each pool.
+fn check(cluster: &mut Cluster, finished: &str, found: Value) {
     let pools = checked(cluster).into_iter().map(|pool| {
         let mut found = found.clone();
         found["id"] = pool["id"].clone();
@@ -130,7 +130,7 @@ fn look(cluster: &mut Cluster, finished: &str, found: Value) {
     cluster.change::<CronJob>("glance-pools", |job| job["status"] = status);
 }
 
-/// Has a Job's pod end with a termination message.
+/// Ends a Job's pod with a termination message.
 fn ended(cluster: &mut Cluster, name: &str, finished: &str, message: &str) {
     cluster.put::<Pod>(
         name,
@@ -153,7 +153,7 @@ fn at(cluster: &mut Cluster, time: &str, type_: &str) -> (String, String, String
 }
 
 #[test]
-fn a_cron_job_looks_at_all_pools() {
+fn all_pools_are_checked_by_a_cron_job() {
     let mut cluster = seen(SEVERAL);
     let pools = checked(&cluster);
     let of = |field: &str| -> Vec<Value> { pools.iter().map(|pool| pool[field].clone()).collect() };
@@ -169,9 +169,9 @@ fn a_cron_job_looks_at_all_pools() {
     );
     assert_eq!(job["concurrencyPolicy"], "Forbid");
     assert_eq!(job["successfulJobsHistoryLimit"], 1);
-    let look = &job["jobTemplate"]["spec"];
-    assert_eq!(look["activeDeadlineSeconds"], 300);
-    let mounts = &look["template"]["spec"]["containers"][0]["volumeMounts"];
+    let check = &job["jobTemplate"]["spec"];
+    assert_eq!(check["activeDeadlineSeconds"], 300);
+    let mounts = &check["template"]["spec"]["containers"][0]["volumeMounts"];
     let mounts = mounts.as_array().unwrap().iter();
     let mounts: Vec<&Value> = mounts.map(|mount| &mount["mountPath"]).collect();
     for folder in ["/etc/ceph/0", "/etc/ceph/1"] {
@@ -197,7 +197,7 @@ fn pools_are_checked_as_before_while_a_secret_cannot_be_read() {
 #[test]
 fn pool_that_is_lost_is_reported_with_the_time_and_the_error() {
     let mut cluster = seen(RBD);
-    look(&mut cluster, "2026-02-01T00:10:05Z", json!({}));
+    check(&mut cluster, "2026-02-01T00:10:05Z", json!({}));
     assert_eq!(at(&mut cluster, "00:11:00", "CephConnected").0, "True");
     let before = cluster.get::<Deployment>("glance").unwrap()["spec"].clone();
 
@@ -209,7 +209,7 @@ fn pool_that_is_lost_is_reported_with_the_time_and_the_error() {
         ("2026-02-01T00:20:05Z", "00:21:00"),
         ("2026-02-01T00:30:05Z", "00:31:00"),
     ] {
-        look(&mut cluster, finished, error.clone());
+        check(&mut cluster, finished, error.clone());
         let (status, reason, message) = at(&mut cluster, now, "CephConnected");
         assert_eq!((&*status, &*reason), ("False", "CephUnreachable"));
         let expected =
@@ -226,16 +226,16 @@ fn pool_that_is_lost_is_reported_with_the_time_and_the_error() {
             "{message}"
         );
     }
-    look(&mut cluster, "2026-02-01T00:40:05Z", json!({}));
+    check(&mut cluster, "2026-02-01T00:40:05Z", json!({}));
     assert_eq!(at(&mut cluster, "00:41:00", "CephConnected").0, "True");
     assert_eq!(cluster.get::<Deployment>("glance").unwrap()["spec"], before);
 }
 
 #[test]
-fn pools_are_unknown_when_no_look_has_ended_for_half_an_hour() {
+fn pools_are_unknown_when_no_check_has_ended_for_half_an_hour() {
     let mut cluster = seen(RBD);
     assert_eq!(at(&mut cluster, "00:29:00", "CephConnected").0, "True");
-    look(
+    check(
         &mut cluster,
         "2026-02-01T00:30:00Z",
         json!({ "stored": 1, "free": 9 }),
@@ -251,7 +251,7 @@ fn pools_are_unknown_when_no_look_has_ended_for_half_an_hour() {
 }
 
 #[rstest::rstest]
-#[case::room(json!({ "stored": 84, "free": 16, "quota": 0 }), "True", "")]
+#[case::capacity(json!({ "stored": 84, "free": 16, "quota": 0 }), "True", "")]
 #[case::nearly_full(
     json!({ "stored": 850u64 << 30, "free": 150u64 << 30, "quota": 0 }),
     "False",
@@ -280,9 +280,13 @@ fn pools_are_unknown_when_no_look_has_ended_for_half_an_hour() {
 )]
 #[case::on_unknown_osds(json!({ "stored": 10, "free": 20, "quota": 0, "osds": null }), "True", "")]
 #[case::not_told(json!({}), "Unknown", "Ceph doesn't tell user glance how full pool images is")]
-fn room_of_a_pool_is_reported(#[case] found: Value, #[case] expected: &str, #[case] says: &str) {
+fn capacity_of_a_pool_is_reported(
+    #[case] found: Value,
+    #[case] expected: &str,
+    #[case] says: &str,
+) {
     let mut cluster = seen(RBD);
-    look(&mut cluster, "2026-02-01T00:10:05Z", found);
+    check(&mut cluster, "2026-02-01T00:10:05Z", found);
     let (status, reason, message) = at(&mut cluster, "00:11:00", "CapacityAvailable");
     assert_eq!(status, expected, "{message}");
     assert!(message.starts_with(says), "{message}");

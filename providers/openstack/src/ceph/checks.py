@@ -20,7 +20,7 @@ def ask(cluster, **command):
     return json.loads(output) if status == 0 else None
 
 
-def room(cluster, pool):
+def capacity(cluster, pool):
     """Returns the bytes that a pool has stored, that it can store besides, and that its quota is; nothing where Ceph doesn't tell."""
     usage, quota = ask(cluster, prefix="df"), ask(cluster, prefix="osd pool get-quota", pool=pool)
     for entry in usage["pools"] if usage and quota else []:
@@ -58,7 +58,7 @@ def check(folder, id, pool, user):
                     opened.stat("no-such-object")
                 except rados.ObjectNotFound:
                     pass
-            found.update(room(cluster, pool))
+            found.update(capacity(cluster, pool))
     except rados.Error as error:
         found["error"] = f"{type(error).__name__}: {error}"
     return found
