@@ -4,6 +4,7 @@
 mod agents;
 mod bootstrap;
 mod ceph;
+mod ceph_resources;
 mod control_plane;
 mod deletion;
 mod existing;

@@ -12,10 +12,12 @@ use std::sync::{Arc, OnceLock};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join, join_all};
 use provider_composer::{
-    Composed, DesiredState, ExternalRequest, Failure, Metadata, Owner, Reason, ResourceKind, Use,
+    Composed, DesiredState, ExternalRequest, Failure, Metadata, ObservedState, Owner, Reason,
+    ResourceKind, Use,
 };
 use serde_json::{Value, json};
 
+use super::compose::ROUNDS;
 use super::*;
 use crate::cache::{Place, State, follow};
 use crate::driver::{Driver, DriverError};
