@@ -1,5 +1,6 @@
 //! A Keystone from its resource to a running API, in a small cluster in memory.
 
+mod autoscaling;
 mod changes;
 mod federation;
 mod gateway;

@@ -10,7 +10,7 @@ use provider_composer::Custom;
 use provider_keystone::Keystone;
 use provider_openstack_fixtures::Cluster;
 pub use provider_openstack_fixtures::documents::KEYSTONE as MANAGED;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub const KEYSTONE: Keystone = Keystone;
 
@@ -38,6 +38,30 @@ pub fn given(document: &str) -> Cluster {
     let mut cluster = Cluster::with_infrastructure();
     cluster.put_document::<Custom<KeystoneSpec>>(document);
     cluster
+}
+
+/// A Keystone with more in its spec, as far as it comes.
+pub fn with(more: Value) -> Cluster {
+    let mut cluster = Cluster::with_infrastructure();
+    let mut spec = json!({
+        "release": "2025.2",
+        "replicas": 2,
+        "resources": { "requests": { "cpu": "100m" } },
+        "database": { "clusterRef": { "name": "openstack-db" } },
+        "bootstrap": { "adminPasswordSecretRef": { "name": "keystone-admin-credentials" } },
+    });
+    for (field, value) in more.as_object().into_iter().flatten() {
+        spec[field] = value.clone();
+    }
+    cluster.put::<Custom<KeystoneSpec>>("keystone", json!({ "spec": spec }));
+    cluster.settle(&KEYSTONE, "keystone");
+    cluster
+}
+
+/// The status and the message of a condition.
+pub fn condition(cluster: &Cluster, type_: &str) -> (String, String) {
+    let (status, _, message) = cluster.condition(&KEYSTONE, "keystone", type_);
+    (status, message)
 }
 
 pub fn running(document: &str) -> Cluster {

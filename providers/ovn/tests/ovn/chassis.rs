@@ -5,7 +5,7 @@ use provider_composer::Key;
 use provider_ovn::OvnChassis;
 use serde_json::{Value, json};
 
-use crate::{Stage, chassis, hypervisor};
+use crate::stage::{Stage, chassis, hypervisor};
 
 #[test]
 fn chassis_is_observed_in_the_southbound_database() {

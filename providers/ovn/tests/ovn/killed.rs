@@ -7,7 +7,7 @@ use provider_composer_testing::killed::{Scene, assert_recovers};
 use provider_ovn::OvnCluster;
 use serde_json::json;
 
-use crate::{Stage, hypervisor, key, subject};
+use crate::stage::{Stage, hypervisor, key, subject};
 
 impl Scene for Stage {
     fn cluster(&mut self) -> &mut Cluster {

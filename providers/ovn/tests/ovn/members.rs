@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use provider_ovn::OvnCluster;
 use serde_json::json;
 
-use crate::{Stage, key, subject};
+use crate::stage::{Stage, key, subject};
 
 #[test]
 fn majority_serves_while_a_member_is_missing() {

@@ -2,147 +2,20 @@
 
 #![cfg(test)]
 
-use std::cell::RefCell;
-use std::rc::Rc;
+mod stage;
 
-use c5c3_api::shoot_kubeconfig::{ShootKubeconfigSpec, ShootRole};
+use c5c3_api::shoot_kubeconfig::ShootRole;
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Custom, Dependency, Key};
-use provider_composer_testing::{Cluster, System};
+use provider_composer::Dependency;
 use provider_kubeconfig::ShootKubeconfig;
-use provider_kubeconfig::garden::{Answer, Issued, Query, SYSTEM};
+use provider_kubeconfig::garden::{Answer, Issued};
 use rstest::rstest;
-use serde_json::{Value, json};
+use serde_json::json;
 
-const NAMESPACE: &str = "crossplane-system";
+use stage::{Stage, hours, secret, target};
+
 const REFUSED: &str = "shoots.core.gardener.cloud \"hv-pool-a\" is forbidden";
-
-/// Gardener's API: what it answers, none while it can't be reached, and what was requested of it.
-#[derive(Clone, Default)]
-struct Garden(Rc<RefCell<(Option<Answer>, Vec<Query>)>>);
-
-impl System for Garden {
-    fn answer(&self, query: &str) -> Option<Value> {
-        let mut garden = self.0.borrow_mut();
-        garden.1.push(serde_json::from_str(query).unwrap());
-        garden
-            .0
-            .as_ref()
-            .map(|answer| serde_json::to_value(answer).unwrap())
-    }
-
-    fn call(&mut self, _: &str) -> Result<(), String> {
-        Err("nothing is called".to_owned())
-    }
-}
-
-/// A management cluster with a ShootKubeconfig.
-struct Stage {
-    cluster: Cluster,
-    garden: Garden,
-    key: Key,
-}
-
-fn secret(name: &str) -> Key {
-    Key::of::<Secret>(NAMESPACE, name)
-}
-
-fn target() -> Key {
-    secret("hv-pool-a-kubeconfig")
-}
-
-fn hours(hours: i64) -> SignedDuration {
-    SignedDuration::from_hours(hours)
-}
-
-impl Stage {
-    /// Without the kubeconfig of Gardener's API.
-    fn bare() -> Self {
-        let garden = Garden::default();
-        let mut cluster = Cluster::default();
-        cluster.join(SYSTEM, garden.clone());
-        let key = Key::of::<Custom<ShootKubeconfigSpec>>(NAMESPACE, "hv-pool-a");
-        let spec = json!({
-            "garden": { "name": "requester" },
-            "shoot": { "namespace": "garden-c5c3", "name": "hv-pool-a" },
-            "target": { "name": "hv-pool-a-kubeconfig" },
-        });
-        cluster.put(&key, &json!({ "spec": spec }));
-        Self {
-            cluster,
-            garden,
-            key,
-        }
-    }
-
-    fn new() -> Self {
-        let mut stage = Self::bare();
-        stage.put_secret(&secret("requester"), "kubeconfig", "of the garden");
-        stage
-    }
-
-    /// With a kubeconfig that was issued now.
-    fn issued() -> Self {
-        let mut stage = Self::new();
-        stage.issue("first", hours(24));
-        stage.reconcile();
-        assert_eq!(stage.kubeconfig().as_deref(), Some("first"));
-        stage
-    }
-
-    fn put_secret(&mut self, key: &Key, name: &str, value: &str) {
-        let value = ByteString(value.as_bytes().to_vec());
-        self.cluster.put(key, &json!({ "data": { name: value } }));
-    }
-
-    /// Has Gardener issue this kubeconfig, which expires after a time.
-    fn issue(&mut self, kubeconfig: &str, life: SignedDuration) {
-        let now = self.cluster.now();
-        self.answer(Some(Answer::Issued(Issued {
-            kubeconfig: kubeconfig.to_owned(),
-            issued: now.to_string(),
-            expires: (now + life).to_string(),
-        })));
-    }
-
-    fn answer(&mut self, answer: Option<Answer>) {
-        self.garden.0.borrow_mut().0 = answer;
-    }
-
-    fn reconcile(&mut self) {
-        self.cluster.settle(&ShootKubeconfig, &self.key);
-    }
-
-    fn requests(&self) -> usize {
-        self.garden.0.borrow().1.len()
-    }
-
-    /// The kubeconfig in the Secret.
-    fn kubeconfig(&self) -> Option<String> {
-        let value = self.cluster.get(&target())?["data"].get("kubeconfig")?;
-        let value: ByteString = serde_json::from_value(value.clone()).unwrap();
-        Some(String::from_utf8(value.0).unwrap())
-    }
-
-    /// Reason and message of Ready, and whether it is True.
-    fn ready(&self) -> (bool, String, String) {
-        let conditions = &self.cluster.get(&self.key).unwrap()["status"]["conditions"];
-        let mut conditions = conditions.as_array().unwrap().iter();
-        let ready = conditions.find(|one| one["type"] == "Ready").unwrap();
-        let text = |field: &str| ready[field].as_str().unwrap_or_default().to_owned();
-        (ready["status"] == "True", text("reason"), text("message"))
-    }
-
-    /// Whether the last event is a Warning.
-    fn is_warned(&self) -> bool {
-        self.cluster
-            .events()
-            .last()
-            .is_some_and(|event| event.is_warning)
-    }
-}
 
 #[test]
 fn kubeconfig_is_requested_as_the_spec_says() {
