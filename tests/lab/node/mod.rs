@@ -4,21 +4,20 @@ mod configuration;
 mod container;
 mod fabric;
 mod hypervisor;
+mod network;
 mod registry;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, LogParams};
 use kube::core::DynamicObject;
-use serde_json::json;
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::cluster::{Cluster, SERVICES};
@@ -32,11 +31,12 @@ use crate::say::say;
 use crate::tools::Tool;
 
 pub(crate) use configuration::ADDRESS;
-use configuration::{Host, NAME, NAMES};
+use configuration::{Host, NAME};
 pub use container::Container;
 pub use fabric::Fabric;
 pub(crate) use fabric::NAMED;
 pub use hypervisor::Hypervisor;
+use network::{lay_bridge, lead_to_the_api_server};
 use registry::Registry;
 
 /// How long a part of a node may take to be ready.
@@ -53,9 +53,6 @@ const SERVICE_ACCOUNT: Kind = kind("v1", "ServiceAccount");
 
 /// The process of the first cluster's scheduler.
 const SCHEDULER: &str = "kube-scheduler";
-
-/// The bridge that has the node's address.
-const BRIDGE: &str = "node";
 
 /// A node of a cluster: a kubelet with containerd, Services that lead to pods and are found by their names, and a
 /// registry that pods have their images from, whatever registry they name.
@@ -359,45 +356,4 @@ fn kubeconfig(host: &Host, cluster: &Cluster) -> Result<PathBuf> {
     let file = host.folder().join("kubeconfig");
     fs::write(&file, cluster.kubeconfig_at(ADDRESS))?;
     Ok(file)
-}
-
-/// Gives the Service `kubernetes` its endpoint.
-async fn lead_to_the_api_server(cluster: &Cluster) -> Result<()> {
-    let endpoints = json!({
-        "apiVersion": "v1",
-        "kind": "Endpoints",
-        "metadata": {"name": "kubernetes", "namespace": "default"},
-        "subsets": [{
-            "addresses": [{"ip": ADDRESS}],
-            "ports": [{"name": "https", "port": cluster.port()}],
-        }],
-    });
-    cluster.apply(&endpoints.to_string()).await.map(drop)
-}
-
-/// A network between the node and this machine. Pods get one of their own behind it.
-fn lay_bridge() -> Result<()> {
-    let address = format!("{ADDRESS}/24");
-    let names = format!("{NAMES}/32");
-    for arguments in [
-        &["link", "add", BRIDGE, "type", "bridge"][..],
-        &["address", "add", &address, "dev", BRIDGE],
-        &["address", "add", &names, "dev", BRIDGE],
-        &["link", "set", BRIDGE, "up"],
-        // Nothing is behind it. But what asks for a way to anywhere finds the node's own address by it.
-        &["route", "add", "default", "dev", BRIDGE],
-    ] {
-        let laid = match Command::new("ip").args(arguments).output() {
-            Ok(output) => output,
-            Err(error) => bail!("cannot run `ip` ({error}): `apt-get install iproute2`"),
-        };
-        ensure!(
-            laid.status.success(),
-            "ip {}: {}",
-            arguments.join(" "),
-            String::from_utf8_lossy(&laid.stderr).trim()
-        );
-    }
-    // This is the namespace's, not the machine's.
-    fs::write("/proc/sys/net/ipv4/ip_forward", "1").context("cannot let pods reach each other")
 }

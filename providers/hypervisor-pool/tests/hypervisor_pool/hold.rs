@@ -203,14 +203,20 @@ fn node_that_a_person_moves_to_another_control_plane_stays_held() {
     assert!(is_held(&cluster, "node-b"));
 }
 
-#[test]
-fn share_whose_last_node_loses_its_label_holds_it() {
+/// A share whose nodes have lost the label of their lease.
+fn unleased() -> (Cluster, [&'static str; 2]) {
     let mut cluster = cluster();
     settle(&mut cluster, "prod");
     let nodes = ["node-a", "node-b"];
     for node in nodes {
         remove_labels(&mut cluster, node, &[LEASE]);
     }
+    (cluster, nodes)
+}
+
+#[test]
+fn share_whose_last_node_loses_its_label_holds_it() {
+    let (mut cluster, nodes) = unleased();
     settle(&mut cluster, "prod");
     assert!(!has(&cluster, "openvswitch"));
     assert_eq!(nodes.map(|node| is_held(&cluster, node)), [true, true]);
@@ -228,12 +234,7 @@ fn share_whose_last_node_loses_its_label_holds_it() {
 /// The finalizer of a share keeps its control plane's Nova too.
 #[test]
 fn deleted_share_waits_for_nodes_that_lost_its_label() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
-    let nodes = ["node-a", "node-b"];
-    for node in nodes {
-        remove_labels(&mut cluster, node, &[LEASE]);
-    }
+    let (mut cluster, nodes) = unleased();
     cluster.delete(&share_key("prod"));
     settle(&mut cluster, "prod");
     assert_eq!(nodes.map(|node| is_held(&cluster, node)), [true, true]);
@@ -303,12 +304,7 @@ fn deleted_share_waits_for_a_node_that_a_person_moved_until_they_say_that_it_is_
 
 #[test]
 fn share_without_a_label_left_stays_as_it_is_while_it_is_not_known_what_it_holds() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
-    let nodes = ["node-a", "node-b"];
-    for node in nodes {
-        remove_labels(&mut cluster, node, &[LEASE]);
-    }
+    let (mut cluster, nodes) = unleased();
     cluster.set_kind_readable(StatefulSet::KIND, false);
     reconcile(&mut cluster, "prod");
     assert_eq!(nodes.map(|node| is_held(&cluster, node)), [true, true]);

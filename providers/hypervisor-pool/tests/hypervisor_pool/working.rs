@@ -1,6 +1,7 @@
 //! Nodes that don't work: how many of them Ready of a share can do without.
 
-use jiff::SignedDuration;
+mod compute_services;
+
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use provider_composer::Key;
@@ -72,85 +73,6 @@ fn share_is_ready_while_as_many_nodes_run_every_agent_as_it_needs(
         assert_eq!(working_hosts(&cluster)[0], "True");
         assert_eq!(ready(&cluster), "True");
     }
-}
-
-#[rstest]
-#[case(2, "True")]
-#[case(3, "False")]
-fn share_is_ready_while_as_many_compute_services_are_up_as_it_needs(
-    #[case] min_hosts: u32,
-    #[case] is_ready: &str,
-) {
-    let (mut cluster, nova) = working(min_hosts);
-    nova.set_up("node-b", false);
-    later(&mut cluster);
-    assert_eq!(
-        working_hosts(&cluster),
-        two_of_three(
-            "NotRegistered",
-            min_hosts,
-            "node-b has no nova-compute that reports to Nova"
-        )
-    );
-    let [status, _, message] = condition(&cluster, "prod", "ComputeServicesUp");
-    assert_eq!(status, "False");
-    assert!(message.contains("node-b"), "{message}");
-    assert_eq!(ready(&cluster), is_ready);
-    nova.set_up("node-b", true);
-    later(&mut cluster);
-    assert_eq!(ready(&cluster), "True");
-}
-
-/// Servers fail on others, because the scheduler has not found their cell yet.
-#[rstest]
-#[case(2, "True")]
-#[case(3, "False")]
-fn share_without_an_aggregate_is_ready_while_nova_lists_as_many_hypervisors_as_it_needs(
-    #[case] min_hosts: u32,
-    #[case] is_ready: &str,
-) {
-    let (mut cluster, nova) = working(min_hosts);
-    nova.change(|state| state.starting.insert("node-b".to_owned()));
-    later(&mut cluster);
-    assert_eq!(
-        working_hosts(&cluster),
-        two_of_three(
-            "WaitingForNova",
-            min_hosts,
-            "Nova doesn't list the hypervisor of node-b"
-        )
-    );
-    assert_eq!(ready(&cluster), is_ready);
-    let soon = cluster.now() + SignedDuration::from_secs(10);
-    let requeue_at = answer(&cluster, "prod").desired.requeue_at;
-    assert_eq!(requeue_at, Some(soon));
-    nova.change(|state| state.starting.clear());
-    later(&mut cluster);
-    assert_eq!(working_hosts(&cluster)[0], "True");
-    assert_eq!(ready(&cluster), "True");
-}
-
-/// A part of its hypervisor's name isn't sought.
-#[test]
-fn node_of_a_share_without_an_aggregate_works_whatever_libvirt_calls_it() {
-    let (mut cluster, nova) = working(3);
-    let name = "metal-17".to_owned();
-    nova.change(|state| state.named.insert("node-b".to_owned(), name));
-    later(&mut cluster);
-    assert_eq!(working_hosts(&cluster)[0], "True");
-}
-
-/// Servers run there.
-#[test]
-fn node_works_while_nova_does_not_say_which_hypervisors_it_has() {
-    let (mut cluster, nova) = working(3);
-    nova.change(|state| {
-        state.starting.insert("node-b".to_owned());
-        state.hides_hypervisors = true;
-    });
-    later(&mut cluster);
-    assert_eq!(working_hosts(&cluster)[0], "True");
-    assert_eq!(ready(&cluster), "True");
 }
 
 /// What the node has may be another control plane's, and claims repeat the condition.
@@ -260,86 +182,6 @@ fn node_works_only_with_its_agents_and_its_compute_service() {
         "{message}"
     );
     assert_eq!(ready(&cluster), "False");
-}
-
-/// It is a choice, and the node's servers run.
-#[test]
-fn node_whose_compute_service_is_disabled_is_named_and_counts_as_working() {
-    let (mut cluster, nova) = working(3);
-    let disable = |why: Option<&str>| {
-        let why = why.map(str::to_owned);
-        nova.change(|state| state.services.get_mut("node-b").unwrap().disabled = why);
-    };
-    disable(Some("new disks"));
-    later(&mut cluster);
-    assert_eq!(
-        working_hosts(&cluster),
-        [
-            "False",
-            "ComputeServiceDisabled",
-            "3 of 3 nodes work, and Ready needs 3: node-b gets no further servers, because its compute service is disabled. See the \
-             other conditions of the HypervisorShare"
-        ]
-        .map(str::to_owned)
-    );
-    assert_eq!(ready(&cluster), "True");
-    disable(None);
-    later(&mut cluster);
-    assert_eq!(working_hosts(&cluster)[0], "True");
-}
-
-/// nova-compute does so while libvirt is away.
-#[test]
-fn compute_service_that_disabled_itself_is_read_again_soon() {
-    let (mut cluster, nova) = working(3);
-    let requeued = |cluster: &Cluster| {
-        let requeue_at = answer(cluster, "prod").desired.requeue_at;
-        requeue_at.unwrap().duration_since(cluster.now())
-    };
-    assert_eq!(requeued(&cluster), SignedDuration::from_mins(5));
-    for (reason, wait) in [
-        (
-            "AUTO: Connection to libvirt lost: 1",
-            SignedDuration::from_secs(10),
-        ),
-        ("new disks", SignedDuration::from_mins(5)),
-    ] {
-        nova.change(|state| {
-            state.services.get_mut("node-b").unwrap().disabled = Some(reason.to_owned());
-        });
-        later(&mut cluster);
-        assert_eq!(requeued(&cluster), wait, "{reason}");
-    }
-}
-
-/// Servers run meanwhile, so the share stays Ready.
-#[test]
-fn whether_nodes_work_is_unknown_while_nova_does_not_answer() {
-    let (mut cluster, nova) = working(3);
-    nova.change(|state| state.is_unreachable = true);
-    later(&mut cluster);
-    let [status, reason, message] = working_hosts(&cluster);
-    assert_eq!(
-        [status.as_str(), reason.as_str()],
-        ["Unknown", "LookupFailed"]
-    );
-    assert!(
-        message
-            .starts_with("a Ready pod of each agent runs on every node, and Nova can't be asked"),
-        "{message}"
-    );
-    assert_eq!(ready(&cluster), "True");
-    pod(&mut cluster, "libvirt", "node-b", Some(false));
-    later(&mut cluster);
-    assert_eq!(
-        working_hosts(&cluster),
-        two_of_three("Starting", 3, "node-b has no Ready pod of libvirt")
-    );
-    assert_eq!(ready(&cluster), "False");
-    nova.change(|state| state.is_unreachable = false);
-    pod(&mut cluster, "libvirt", "node-b", Some(true));
-    later(&mut cluster);
-    assert_eq!(working_hosts(&cluster)[0], "True");
 }
 
 #[test]

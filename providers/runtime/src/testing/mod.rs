@@ -3,6 +3,7 @@
 mod content;
 mod hole;
 mod server;
+mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use futures::channel::mpsc::{UnboundedSender, unbounded};
+use futures::channel::mpsc::unbounded;
 use futures::{StreamExt, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, StreamBody};
@@ -19,6 +19,7 @@ use tokio::time::sleep;
 
 use super::KINDS;
 use super::content::{applied, managed, merge, shown};
+use super::watch::{Change, Watch};
 use crate::api::Api;
 use crate::metrics::Metrics;
 pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
@@ -47,21 +48,6 @@ pub(crate) struct State {
     watches: Vec<Watch>,
     /// Every change, by its version.
     changes: Vec<(u64, Change)>,
-}
-
-#[derive(Clone)]
-struct Change {
-    type_: &'static str,
-    plural: String,
-    namespace: String,
-    object: Value,
-}
-
-struct Watch {
-    plural: String,
-    namespace: Option<String>,
-    metadata: bool,
-    events: UnboundedSender<Bytes>,
 }
 
 /// What a request is about.
@@ -351,22 +337,6 @@ impl State {
         };
         self.watches.retain(|watch| watch.tell(&change));
         self.changes.push((self.version, change));
-    }
-}
-
-impl Watch {
-    /// Whether a watcher is still connected.
-    fn tell(&self, change: &Change) -> bool {
-        let namespace = self.namespace.as_ref();
-        let concerns = self.plural == change.plural
-            && namespace.is_none_or(|wanted| *wanted == change.namespace);
-        let object = shown(&change.object, self.metadata);
-        let event = json!({ "type": change.type_, "object": object });
-        !concerns
-            || self
-                .events
-                .unbounded_send(format!("{event}\n").into())
-                .is_ok()
     }
 }
 

@@ -1,0 +1,54 @@
+//! The network of pods, and how they reach the API server.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::json;
+
+use super::configuration::{ADDRESS, NAMES};
+use crate::cluster::Cluster;
+
+/// The bridge that has the node's address.
+const BRIDGE: &str = "node";
+
+/// Gives the Service `kubernetes` its endpoint.
+pub(super) async fn lead_to_the_api_server(cluster: &Cluster) -> Result<()> {
+    let endpoints = json!({
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {"name": "kubernetes", "namespace": "default"},
+        "subsets": [{
+            "addresses": [{"ip": ADDRESS}],
+            "ports": [{"name": "https", "port": cluster.port()}],
+        }],
+    });
+    cluster.apply(&endpoints.to_string()).await.map(drop)
+}
+
+/// A network between the node and this machine. Pods get one of their own behind it.
+pub(super) fn lay_bridge() -> Result<()> {
+    let address = format!("{ADDRESS}/24");
+    let names = format!("{NAMES}/32");
+    for arguments in [
+        &["link", "add", BRIDGE, "type", "bridge"][..],
+        &["address", "add", &address, "dev", BRIDGE],
+        &["address", "add", &names, "dev", BRIDGE],
+        &["link", "set", BRIDGE, "up"],
+        // Nothing is behind it. But what asks for a way to anywhere finds the node's own address by it.
+        &["route", "add", "default", "dev", BRIDGE],
+    ] {
+        let laid = match Command::new("ip").args(arguments).output() {
+            Ok(output) => output,
+            Err(error) => bail!("cannot run `ip` ({error}): `apt-get install iproute2`"),
+        };
+        ensure!(
+            laid.status.success(),
+            "ip {}: {}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&laid.stderr).trim()
+        );
+    }
+    // This is the namespace's, not the machine's.
+    fs::write("/proc/sys/net/ipv4/ip_forward", "1").context("cannot let pods reach each other")
+}
