@@ -63,14 +63,15 @@ fn gitops_claims_and_pools_are_all_planned_and_become_ready() {
     assert_eq!(plan.resources.len(), 1, "the ControlPlane without a claim");
 }
 
+/// One claim of each tenant: more take longer, and find no more.
 #[test]
 fn gitops_claims_become_ready_with_crossplane_1_too() {
     let paths = [
         "examples/gitops/infrastructure",
-        "examples/gitops/tenants/customer-a",
-        "examples/gitops/tenants/customer-b",
-        "examples/gitops/tenants/internal/claims",
-        "examples/gitops/tenants/staging",
+        "examples/gitops/tenants/customer-a/openstack-clusters/prod.yaml",
+        "examples/gitops/tenants/customer-b/openstack-clusters/staging.yaml",
+        "examples/gitops/tenants/internal/claims/us.yaml",
+        "examples/gitops/tenants/staging/qa.yaml",
     ];
     let plan = plan_of(Generation::V1, &paths);
     assert_ready(&plan);
