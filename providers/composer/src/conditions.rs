@@ -60,6 +60,12 @@ impl Progress {
         }
     }
 
+    /// It could not be determined.
+    pub fn unknown(message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self::Unknown { message }
+    }
+
     /// Returns what is waited for, or what is wrong; empty if it is ready.
     pub fn message(&self) -> &str {
         match self {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::key::Key;
@@ -26,6 +28,18 @@ impl<T> Lookup<T> {
         match self {
             Self::Found(value) => Some(value),
             Self::Missing | Self::Unknown(_) => None,
+        }
+    }
+
+    /// Returns what was found, none if it doesn't exist.
+    ///
+    /// # Errors
+    /// It is unknown. The text says why.
+    pub fn known(self) -> Result<Option<T>, String> {
+        match self {
+            Self::Found(value) => Ok(Some(value)),
+            Self::Missing => Ok(None),
+            Self::Unknown(why) => Err(why),
         }
     }
 
@@ -55,6 +69,19 @@ impl<T> Lookup<T> {
     /// Whether it is known not to exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Missing)
+    }
+}
+
+impl Lookup<Arc<Value>> {
+    /// Parses a response. One that isn't valid is unknown; `invalid` says so.
+    pub fn parsed<T: DeserializeOwned>(
+        self,
+        invalid: impl FnOnce(serde_json::Error) -> String,
+    ) -> Lookup<T> {
+        self.and_then(|response| {
+            let parsed: serde_json::Result<T> = Deserialize::deserialize(&*response);
+            parsed.map_err(invalid).into()
+        })
     }
 }
 

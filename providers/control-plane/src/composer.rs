@@ -122,11 +122,9 @@ impl Composer for ControlPlaneComposer {
 
 /// Two control planes in one namespace would be one another's: the younger is refused.
 fn alone(subject: &ControlPlane, observed: &ObservedState<'_>) -> Result<(), Failure> {
-    let all = match observed.list::<ControlPlane>(subject.namespace(), &[]) {
-        Lookup::Found(all) => all,
-        Lookup::Missing => Vec::new(),
-        Lookup::Unknown(why) => return Err(Failure::transient(Reason::LookupFailed, why)),
-    };
+    let all = observed.list::<ControlPlane>(subject.namespace(), &[]);
+    let unknown = |why: String| Failure::transient(Reason::LookupFailed, why);
+    let all = all.known().map_err(unknown)?.unwrap_or_default();
     let age = |metadata: &Metadata| (metadata.creation_timestamp.clone(), metadata.name.clone());
     let elder = all
         .iter()

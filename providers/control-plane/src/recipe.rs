@@ -1,7 +1,7 @@
 //! One control plane, and what everything of it is called.
 
 use c5c3_api::control_plane::{CephPoolNames, ControlPlaneServices, ControlPlaneSpec, Korc};
-use provider_composer::{Key, Lookup, ObservedState, Owner, Resource, ResourceKind, Subject};
+use provider_composer::{Key, ObservedState, Owner, Resource, ResourceKind, Subject};
 use provider_openstack::ServiceDefinition;
 
 use crate::graph::{Graph, Node};
@@ -95,11 +95,8 @@ impl<'a> Recipe<'a> {
         let owner = Owner::of(ControlPlane::KIND, &self.subject.metadata);
         let mut all = Vec::new();
         for kind in kinds {
-            match observed.keys(kind, self.namespace(), &owner.labels()) {
-                Lookup::Found(keys) => all.extend(keys),
-                Lookup::Missing => {}
-                Lookup::Unknown(why) => return Err(why),
-            }
+            let keys = observed.keys(kind, self.namespace(), &owner.labels());
+            all.extend(keys.known()?.unwrap_or_default());
         }
         Ok(all)
     }

@@ -16,8 +16,7 @@ use c5c3_api::ovn_cluster::OvnClusterSpec;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    Custom, DesiredState, Key, Live, Lookup, ObservedState, Owner, Progress, Reason, Resource,
-    ResourceKind,
+    Custom, DesiredState, Key, Live, ObservedState, Owner, Progress, Reason, Resource, ResourceKind,
 };
 use provider_openstack::{Awaited, digest};
 
@@ -73,11 +72,8 @@ impl Configuration {
             .map(|(label, value)| format!("{label}={value}"))
             .collect();
         let selector = selector.join(",");
-        let found = match observed.list::<Secret>(namespace, &labels) {
-            Lookup::Found(found) => found,
-            Lookup::Missing => Vec::new(),
-            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-        };
+        let found = observed.list::<Secret>(namespace, &labels).known();
+        let found = found.map_err(Progress::unknown)?.unwrap_or_default();
         // There, nobody but the platform team writes in this namespace, and none of these operators runs.
         let in_another_cluster = !share.endpoints.is_empty();
         let mut composed = Vec::new();
@@ -286,11 +282,10 @@ fn is_composed(
     if (owner.kind.as_str(), owner.namespace.as_str()) != (kind.kind, namespace) {
         return Ok(false);
     }
-    match observed.object(&Key::new(kind, namespace, &owner.name)) {
-        Lookup::Found(owner) => {
-            Ok(owner["metadata"]["uid"].as_str() == secret.metadata.controller())
-        }
-        Lookup::Missing => Ok(false),
-        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
-    }
+    let owner = observed.object(&Key::new(kind, namespace, &owner.name));
+    let owner = owner.known().map_err(Progress::unknown)?;
+    Ok(
+        owner
+            .is_some_and(|owner| owner["metadata"]["uid"].as_str() == secret.metadata.controller()),
+    )
 }

@@ -275,11 +275,8 @@ impl Access {
             Ok(request) => request,
             Err(error) => return Lookup::Unknown(error.to_string()),
         };
-        observed.external(request).and_then(|answer| {
-            let answer = T::deserialize(answer.as_ref());
-            let invalid = |error| format!("Nova's answer isn't valid: {error}");
-            answer.map_err(invalid).into()
-        })
+        let answer = observed.external(request);
+        answer.parsed(|error| format!("Nova's answer isn't valid: {error}"))
     }
 
     /// Changes something.

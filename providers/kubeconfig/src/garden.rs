@@ -3,7 +3,7 @@
 use std::fmt;
 
 use c5c3_api::shoot_kubeconfig::ShootRole;
-use provider_composer::{ExternalRequest, Lookup, ObservedState};
+use provider_composer::{ExternalRequest, ObservedState};
 use serde::{Deserialize, Serialize};
 
 /// The system, as [`ExternalRequest`] names it.
@@ -81,12 +81,10 @@ impl Query {
             system: SYSTEM,
             content,
         };
-        match observed.external(request) {
-            // An error would quote the answer.
-            Lookup::Found(answer) => Answer::deserialize(answer.as_ref())
-                .map_err(|_| "the answer of Gardener's API isn't valid".to_owned()),
-            Lookup::Missing => Err("Gardener's API gives no answer".to_owned()),
-            Lookup::Unknown(why) => Err(why),
-        }
+        let answer = observed.external(request);
+        // An error would quote the answer.
+        let answer = answer.parsed(|_| "the answer of Gardener's API isn't valid".to_owned());
+        let none = || "Gardener's API gives no answer".to_owned();
+        answer.known()?.ok_or_else(none)
     }
 }

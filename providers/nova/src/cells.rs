@@ -222,11 +222,9 @@ pub fn removed(
         .iter()
         .map(|(label, value)| (label.as_str(), value.as_str()))
         .collect();
-    let found = match observed.keys(Deployment::KIND, service.namespace, &labels) {
-        Lookup::Found(found) => found,
-        Lookup::Missing => Vec::new(),
-        Lookup::Unknown(why) => return Err(Failure::transient(Reason::LookupFailed, why)),
-    };
+    let found = observed.keys(Deployment::KIND, service.namespace, &labels);
+    let unknown = |why: String| Failure::transient(Reason::LookupFailed, why);
+    let found = found.known().map_err(unknown)?.unwrap_or_default();
     let suffix = format!("-{}", NOVA_CONDUCTOR.name);
     let prefix = format!("{}-", service.name);
     let running = found.iter().filter_map(|key| {

@@ -74,9 +74,6 @@ impl Clouds {
 
 /// The first of some resources, if there are any.
 fn first<T>(found: Lookup<Vec<Live<T>>>) -> Awaited<Option<Live<T>>> {
-    match found {
-        Lookup::Found(found) => Ok(found.into_iter().next()),
-        Lookup::Missing => Ok(None),
-        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
-    }
+    let found = found.known().map_err(Progress::unknown)?;
+    Ok(found.into_iter().flatten().next())
 }

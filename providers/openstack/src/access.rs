@@ -6,8 +6,7 @@ use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use provider_composer::{
-    Custom, DesiredState, Generated, GeneratedValue, Lookup, ObservedState, Progress, Reason,
-    Retention,
+    Custom, DesiredState, Generated, GeneratedValue, ObservedState, Progress, Reason, Retention,
 };
 use serde_json::{Value, json};
 
@@ -186,12 +185,10 @@ impl KeystoneAccess {
 
 /// The address of the Keystone of the same namespace, as its status says it.
 fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Awaited<String> {
-    let endpoint = match observed.get::<Custom<KeystoneSpec>>(service.namespace, KEYSTONE) {
-        Lookup::Found(keystone) => keystone.body.status.endpoint,
-        Lookup::Missing => None,
-        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-    };
-    endpoint
+    let keystone = observed.get::<Custom<KeystoneSpec>>(service.namespace, KEYSTONE);
+    let keystone = keystone.known().map_err(Progress::unknown)?;
+    keystone
+        .and_then(|keystone| keystone.body.status.endpoint)
         .map(|endpoint| format!("{endpoint}/v3"))
         .ok_or_else(|| {
             Progress::waiting(
@@ -216,12 +213,12 @@ fn authority(
     if !rest.starts_with(&format!("{}.svc", service.namespace)) {
         return Ok(None);
     }
-    let tls = match observed.get::<Custom<KeystoneSpec>>(service.namespace, name) {
-        Lookup::Found(keystone) => keystone.body.spec.common.tls,
-        Lookup::Missing => return Ok(None),
-        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
+    let keystone = observed.get::<Custom<KeystoneSpec>>(service.namespace, name);
+    let Some(keystone) = keystone.known().map_err(Progress::unknown)? else {
+        return Ok(None);
     };
-    tls::authority(service.namespace, name, &tls, observed)
+    let tls = &keystone.body.spec.common.tls;
+    tls::authority(service.namespace, name, tls, observed)
 }
 
 impl TokenCache {

@@ -79,14 +79,12 @@ pub fn cache(
     };
     let headless = set.service_name.unwrap_or_else(|| name.to_owned());
     // The API server writes the families of a Service, by which the names of its pods have addresses.
-    let is_ipv6 = match observed.get::<KubernetesService>(service.namespace, &headless) {
-        Lookup::Found(found) => {
-            let families = found.body.spec.and_then(|spec| spec.ip_families);
-            families.is_some_and(|families| families == ["IPv6"])
-        }
-        Lookup::Missing => false,
-        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-    };
+    let headless_service = observed.get::<KubernetesService>(service.namespace, &headless);
+    let families = headless_service
+        .known()
+        .map_err(Progress::unknown)?
+        .and_then(|found| found.body.spec?.ip_families);
+    let is_ipv6 = families.is_some_and(|families| families == ["IPv6"]);
     let members = 0..set.replicas.unwrap_or(1);
     Ok(members
         .map(|member| CacheServer {

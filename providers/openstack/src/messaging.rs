@@ -3,9 +3,7 @@
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use provider_composer::{
-    DesiredState, Key, Lookup, ObservedState, Progress, Reason, Resource, Use,
-};
+use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason, Resource, Use};
 
 use crate::awaited::{Awaited, are_ready, holds};
 use crate::config::Config;
@@ -16,9 +14,7 @@ use crate::graph::RABBITMQ;
 use crate::host::in_url;
 use crate::manifest::Manifest;
 use crate::manifest::mariadb::Named;
-use crate::manifest::rabbitmq::{
-    self, ClusterTls, Permission, Permissions, RabbitmqCluster, Vhost,
-};
+use crate::manifest::rabbitmq::{self, Permission, Permissions, RabbitmqCluster, Vhost};
 use crate::pod::Program;
 use crate::secret::Values;
 use crate::service::Service;
@@ -335,12 +331,10 @@ fn encryption(
     cluster: &str,
     observed: &ObservedState<'_>,
 ) -> Awaited<Encryption> {
-    let tls = match observed.get::<Manifest<RabbitmqCluster>>(service.namespace, cluster) {
-        Lookup::Found(cluster) => cluster.body.spec.tls,
-        Lookup::Missing => ClusterTls::default(),
-        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-    };
-    let Some(secret) = tls.secret_name.filter(|name| !name.is_empty()) else {
+    let found = observed.get::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
+    let found = found.known().map_err(Progress::unknown)?;
+    let secret = found.and_then(|cluster| cluster.body.spec.tls.secret_name);
+    let Some(secret) = secret.filter(|name| !name.is_empty()) else {
         return Ok(Encryption::None);
     };
     let purpose = "RabbitMQ's certificate";

@@ -1,7 +1,7 @@
 //! What the CredentialRotations of a namespace ask for.
 
 use c5c3_api::credential_rotation::{CredentialRotationSpec, RotationType};
-use provider_composer::{Custom, Live, Lookup, ObservedState};
+use provider_composer::{Custom, Live, ObservedState};
 
 /// The name of a credential of a user, by its number.
 pub fn numbered(user: &str, number: u32) -> String {
@@ -31,11 +31,8 @@ impl Rotations {
         user: &str,
         type_: RotationType,
     ) -> Result<Self, String> {
-        let mut all = match observed.list::<Custom<CredentialRotationSpec>>(namespace, &[]) {
-            Lookup::Found(all) => all,
-            Lookup::Missing => Vec::new(),
-            Lookup::Unknown(why) => return Err(why),
-        };
+        let all = observed.list::<Custom<CredentialRotationSpec>>(namespace, &[]);
+        let mut all = all.known()?.unwrap_or_default();
         all.retain(|rotation| {
             let spec = &rotation.body.spec;
             spec.target_service_user == user

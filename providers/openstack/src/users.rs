@@ -124,9 +124,8 @@ impl<'a> Users<'a> {
         let Service {
             namespace, name, ..
         } = *self.service;
-        let unknown = |message| Progress::Unknown { message };
         let rotations = Rotations::of(observed, namespace, name, self.type_);
-        let next = rotations.map_err(unknown)?.next();
+        let next = rotations.map_err(Progress::unknown)?.next();
         let Some(next) = next.filter(|next| *next > self.newest().number) else {
             return Ok(None);
         };
@@ -140,7 +139,7 @@ impl<'a> Users<'a> {
                 Ok(account.name.or(Some(live.metadata.name)))
             }),
         };
-        match other.map_err(unknown)? {
+        match other.map_err(Progress::unknown)? {
             None => Ok(Some(next)),
             Some(other) => Err(Progress::failed(
                 Reason::UserShared,
@@ -160,12 +159,8 @@ impl<'a> Users<'a> {
         named: impl Fn(Live<Manifest<S>>) -> Result<Option<String>, String>,
     ) -> Result<Option<Key>, String> {
         let service = self.service;
-        let all = match observed.list::<Manifest<S>>(service.namespace, &[]) {
-            Lookup::Found(all) => all,
-            Lookup::Missing => Vec::new(),
-            Lookup::Unknown(why) => return Err(why),
-        };
-        for live in all {
+        let all = observed.list::<Manifest<S>>(service.namespace, &[]);
+        for live in all.known()?.unwrap_or_default() {
             let instance = live.metadata.labels.get(INSTANCE);
             let is_other = instance.map(String::as_str) != Some(service.name);
             let key = Key::of::<Manifest<S>>(service.namespace, &live.metadata.name);

@@ -81,10 +81,8 @@ impl Claimed {
     /// # Errors
     /// It can't be read. The message says why.
     pub fn find(observed: &ObservedState<'_>, claim: &Key) -> Result<Option<Self>, String> {
-        let object = match observed.object(claim) {
-            Lookup::Found(object) => object,
-            Lookup::Missing => return Ok(None),
-            Lookup::Unknown(why) => return Err(why),
+        let Some(object) = observed.object(claim).known()? else {
+            return Ok(None);
         };
         Ok(Some(Self {
             key: claim.clone(),

@@ -138,11 +138,8 @@ impl Query {
             Ok(query) => query,
             Err(error) => return Lookup::Unknown(error.to_string()),
         };
-        observed.external(query).and_then(|answer| {
-            let answer = Answer::deserialize(answer.as_ref());
-            let invalid = |error| format!("the database's answer isn't valid: {error}");
-            answer.map_err(invalid).into()
-        })
+        let answer = observed.external(query);
+        answer.parsed(|error| format!("the database's answer isn't valid: {error}"))
     }
 }
 

@@ -55,14 +55,12 @@ impl Site {
     pub(super) fn of(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> Result<Self, Progress> {
         let namespace = recipe.namespace();
         let keystone = ResourceKind::of::<KeystoneSpec>();
-        let said = match observed.object(&Key::new(keystone, namespace, KEYSTONE.name)) {
-            Lookup::Found(object) => {
-                let endpoint = object.pointer("/status/endpoint");
-                endpoint.and_then(|url| url.as_str()).map(versioned)
-            }
-            Lookup::Missing => None,
-            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-        };
+        let object = observed.object(&Key::new(keystone, namespace, KEYSTONE.name));
+        let object = object.known().map_err(Progress::unknown)?;
+        let endpoint = object
+            .as_ref()
+            .and_then(|object| object.pointer("/status/endpoint"));
+        let said = endpoint.and_then(|url| url.as_str()).map(versioned);
         let certificate = format!("{}-tls", KEYSTONE.name);
         let ca = match Sealed::look(observed, namespace, &certificate) {
             _ if !recipe.subject.spec.global.tls.enabled => None,
@@ -102,12 +100,9 @@ impl Site {
                         Lookup::Missing => (look(handed_out), CA),
                         found => (found, "ca.crt"),
                     };
-                    match sealed {
-                        // A public authority's certificate comes without that of the authority.
-                        Lookup::Found(sealed) => sealed.text(key).ok().map(str::to_owned),
-                        Lookup::Missing => None,
-                        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-                    }
+                    let sealed = sealed.known().map_err(Progress::unknown)?;
+                    // A public authority's certificate comes without that of the authority.
+                    sealed.and_then(|sealed| sealed.text(key).ok().map(str::to_owned))
                 }
             },
         };

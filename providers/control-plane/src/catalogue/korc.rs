@@ -7,7 +7,7 @@ use c5c3_api::control_plane::CloudCredentialsRef;
 use provider_composer::{
     DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Resource,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::images;
@@ -167,14 +167,10 @@ impl<'a> Korc<'a> {
 
     /// What Keystone says, or why that isn't known.
     pub(super) fn answer(&self, scope: Scope) -> Result<Answer, Progress> {
-        match self.keystone(scope) {
-            Lookup::Found(answer) => Answer::deserialize(answer.as_ref()).map_err(|_| {
-                let message = "Keystone's answer can't be understood".to_owned();
-                Progress::Unknown { message }
-            }),
-            Lookup::Missing => Ok(Answer::default()),
-            Lookup::Unknown(message) => Err(Progress::Unknown { message }),
-        }
+        let answer = self.keystone(scope);
+        let answer = answer.parsed(|_| "Keystone's answer can't be understood".to_owned());
+        let answer: Option<Answer> = answer.known().map_err(Progress::unknown)?;
+        Ok(answer.unwrap_or_default())
     }
 
     /// Changes something in Keystone.

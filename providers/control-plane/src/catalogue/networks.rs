@@ -2,11 +2,8 @@
 
 use c5c3_api::PhysicalNetwork;
 use c5c3_api::control_plane::{ExternalNetwork, ExternalSubnet, FirstNetwork};
-use provider_composer::{
-    Conditions, DesiredState, Failure, Lookup, ObservedState, Progress, Reason,
-};
+use provider_composer::{Conditions, DesiredState, Failure, ObservedState, Progress, Reason};
 use provider_openstack::NEUTRON;
-use serde::Deserialize;
 
 use super::korc::Korc;
 use super::tenant::TENANT;
@@ -114,15 +111,12 @@ impl Neutron {
 
     fn answer(&self, korc: &Korc<'_>, question: Question) -> Result<Answer, Progress> {
         let access = self.0.clone();
-        let unknown = |message| Progress::Unknown { message };
         let query = Query { access, question }.request();
-        let query = query.map_err(|failure| unknown(failure.to_string()))?;
-        match korc.observed.external(query) {
-            Lookup::Found(answer) => Answer::deserialize(answer.as_ref())
-                .map_err(|_| unknown("Neutron's answer can't be understood".to_owned())),
-            Lookup::Missing => Ok(Answer::default()),
-            Lookup::Unknown(message) => Err(unknown(message)),
-        }
+        let query = query.map_err(|failure| Progress::unknown(failure.to_string()))?;
+        let answer = korc.observed.external(query);
+        let answer = answer.parsed(|_| "Neutron's answer can't be understood".to_owned());
+        let answer: Option<Answer> = answer.known().map_err(Progress::unknown)?;
+        Ok(answer.unwrap_or_default())
     }
 
     fn externals(&self, korc: &Korc<'_>, name: &str) -> Result<Vec<Network>, Progress> {

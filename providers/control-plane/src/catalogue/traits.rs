@@ -4,9 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
 use provider_openstack::NOVA;
-use serde::Deserialize;
 
 use super::first_unready;
 use super::korc::Korc;
@@ -97,13 +96,10 @@ fn found(
         access: access.clone(),
         flavor: flavor.to_owned(),
     };
-    let unknown = |message: String| Progress::Unknown { message };
-    Ok(match observed.external(query.request()?) {
-        Lookup::Found(response) => Specs::deserialize(response.as_ref())
-            .map_err(|_| unknown("Nova's extra specs of a flavor aren't valid".to_owned())),
-        Lookup::Missing => Ok(Specs::new()),
-        Lookup::Unknown(message) => Err(unknown(message)),
-    })
+    let response = observed.external(query.request()?);
+    let specs = response.parsed(|_| "Nova's extra specs of a flavor aren't valid".to_owned());
+    let specs = specs.known().map_err(Progress::unknown);
+    Ok(specs.map(Option::unwrap_or_default))
 }
 
 /// The extra specs by which a flavor requires traits.

@@ -54,11 +54,9 @@ impl<'a> Password<'a> {
     /// Something can't be read.
     pub(crate) fn of_admin(observed: &ObservedState<'_>, namespace: &'a str) -> Awaited<Self> {
         let key = Key::new(ResourceKind::of::<KeystoneSpec>(), namespace, KEYSTONE.name);
-        let is_set = match observed.condition(&key, "Bootstrapped") {
-            Lookup::Found(condition) => condition.is_some_and(|it| it.status == "True"),
-            Lookup::Missing => false,
-            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-        };
+        let bootstrapped = observed.condition(&key, "Bootstrapped").known();
+        let bootstrapped = bootstrapped.map_err(Progress::unknown)?.flatten();
+        let is_set = bootstrapped.is_some_and(|it| it.status == "True");
         let applied = observed.object(&key).map(|object| {
             let named = object.pointer("/spec/bootstrap/adminPasswordSecretRef/name");
             let named = named.and_then(Value::as_str).filter(|_| is_set);
@@ -73,21 +71,16 @@ impl<'a> Password<'a> {
         (user, first): (&'a str, &'a str),
         applied: Lookup<Option<String>>,
     ) -> Awaited<Self> {
-        let unknown = |message| Progress::Unknown { message };
         // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let secrets = Succession::of(observed, namespace, first);
         let rotations = Rotations::of(observed, namespace, user, RotationType::UserPassword);
-        let applied = match applied {
-            Lookup::Found(applied) => applied,
-            Lookup::Missing => None,
-            Lookup::Unknown(message) => return Err(unknown(message)),
-        };
+        let applied = applied.known().map_err(Progress::unknown)?.flatten();
         let secrets = secrets?;
         Ok(Self {
             namespace,
             user,
             applied: applied.and_then(|secret| secrets.number(&secret)),
-            next: rotations.map_err(unknown)?.next(),
+            next: rotations.map_err(Progress::unknown)?.next(),
             secrets,
         })
     }

@@ -71,22 +71,16 @@ impl Standing {
         let sent = id_in(observed, namespace, &delivery::source(&name));
         let used = used(observed, namespace, user);
         let label = [(SERVICE_USER, user.name)];
-        let listed = match observed.list::<Observed<ApplicationCredential>>(namespace, &label) {
-            Lookup::Found(listed) => listed,
-            Lookup::Missing => Vec::new(),
-            Lookup::Unknown(why) => return Err(why),
-        };
+        let listed = observed.list::<Observed<ApplicationCredential>>(namespace, &label);
+        let listed = listed.known()?.unwrap_or_default();
         let mut credentials = Vec::new();
         for live in listed {
             let Some(number) = number(user.name, &live.metadata.name) else {
                 continue;
             };
             let key = Key::of::<Observed<ApplicationCredential>>(namespace, &live.metadata.name);
-            let usable = match observed.condition(&key, "Available") {
-                Lookup::Found(condition) => condition.is_some_and(|it| it.status == "True"),
-                Lookup::Missing => false,
-                Lookup::Unknown(why) => return Err(why),
-            };
+            let available = observed.condition(&key, "Available").known()?.flatten();
+            let usable = available.is_some_and(|it| it.status == "True");
             let made = live.metadata.creation_timestamp.as_deref();
             credentials.push(Credential {
                 number,
@@ -117,11 +111,8 @@ impl Standing {
         pointer: &str,
         secret: &str,
     ) -> Awaited<Self> {
-        let object = match observed.object(service) {
-            Lookup::Found(object) => Some(object),
-            Lookup::Missing => None,
-            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-        };
+        let object = observed.object(service).known();
+        let object = object.map_err(Progress::unknown)?;
         let said = object.as_ref().and_then(|object| object.pointer(pointer));
         let said = said.map(Users::deserialize).transpose();
         let said = said.map_err(|error| Progress::Unknown {
@@ -259,26 +250,19 @@ fn id_in(
     namespace: &str,
     secret: &str,
 ) -> Result<Option<String>, String> {
-    match Sealed::look(observed, namespace, secret) {
-        Lookup::Found(sealed) => {
-            let id = sealed.get(ID).and_then(|id| std::str::from_utf8(id).ok());
-            Ok(id.map(str::to_owned))
-        }
-        Lookup::Missing => Ok(None),
-        Lookup::Unknown(why) => Err(why),
-    }
+    let sealed = Sealed::look(observed, namespace, secret).known()?;
+    let id = sealed.as_ref().and_then(|sealed| sealed.get(ID));
+    let id = id.and_then(|id| std::str::from_utf8(id).ok());
+    Ok(id.map(str::to_owned))
 }
 
 fn used(observed: &ObservedState<'_>, namespace: &str, user: &ServiceUser) -> Result<Used, String> {
-    match observed.object(&Key::new(user.consumer, namespace, user.name)) {
-        Lookup::Found(object) => {
-            let id = object.pointer("/status/applicationCredential");
-            let id = id.and_then(|id| id.as_str());
-            Ok(id.map_or(Used::Unsaid, |id| Used::Id(id.to_owned())))
-        }
-        Lookup::Missing => Ok(Used::Nowhere),
-        Lookup::Unknown(why) => Err(why),
-    }
+    let consumer = observed.object(&Key::new(user.consumer, namespace, user.name));
+    Ok(consumer.known()?.map_or(Used::Nowhere, |object| {
+        let id = object.pointer("/status/applicationCredential");
+        let id = id.and_then(|id| id.as_str());
+        id.map_or(Used::Unsaid, |id| Used::Id(id.to_owned()))
+    }))
 }
 
 #[cfg(test)]

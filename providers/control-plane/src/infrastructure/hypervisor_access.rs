@@ -11,7 +11,7 @@ use c5c3_api::ovn_cluster::{NeutronIntegration, OvnService};
 use c5c3_api::parts::AgentEndpoint;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, ObservedState, Progress, Reason};
 use provider_openstack::NOVA_METADATA;
 
 use super::RABBITMQ;
@@ -169,12 +169,10 @@ fn addresses(
     name: &str,
     observed: &ObservedState<'_>,
 ) -> Result<Vec<IpAddr>, Progress> {
-    let status = match observed.get::<Service>(namespace, name) {
-        Lookup::Found(service) => service.body.status,
-        Lookup::Missing => None,
-        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-    };
-    let ingress = status
+    let service = observed.get::<Service>(namespace, name).known();
+    let service = service.map_err(Progress::unknown)?;
+    let ingress = service
+        .and_then(|service| service.body.status)
         .and_then(|status| status.load_balancer)
         .and_then(|balancer| balancer.ingress)
         .unwrap_or_default();

@@ -1,7 +1,5 @@
 //! What stays of databases, message buses and the volume of backups that exist, because their owners can't change it.
 
-use std::sync::Arc;
-
 use c5c3_api::control_plane::{Mariadb, MaxScale, Rabbitmq, RunningInfrastructure};
 use c5c3_api::parts::{IssuerRef, Kept, Members, Size, SizeError, Storage};
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -214,7 +212,7 @@ impl Recipe<'_> {
 
     /// The MariaDB that exists.
     fn running_mariadb(&self, sight: &Sight) -> Result<Option<Running>, String> {
-        let Some(existing) = found(sight)? else {
+        let Some(existing) = sight.object.as_ref().known()? else {
             return Ok(None);
         };
         let desired = self.spec().infrastructure.mariadb.members();
@@ -264,7 +262,7 @@ impl Recipe<'_> {
         sight: &Sight,
         observed: &ObservedState<'_>,
     ) -> Result<Option<Members>, String> {
-        let Some(cluster) = found(sight)? else {
+        let Some(cluster) = sight.object.as_ref().known()? else {
             return Ok(None);
         };
         let desired = self.spec().infrastructure.rabbitmq.members();
@@ -340,15 +338,6 @@ impl Recipe<'_> {
         };
         let claim = Key::of::<PersistentVolumeClaim>(self.namespace(), CLAIM);
         Some(kept_volume(observed, &claim, storage))
-    }
-}
-
-/// The object of a node; none where it doesn't exist.
-fn found(sight: &Sight) -> Result<Option<&Arc<Value>>, String> {
-    match &sight.object {
-        Lookup::Found(object) => Ok(Some(object)),
-        Lookup::Missing => Ok(None),
-        Lookup::Unknown(why) => Err(why.clone()),
     }
 }
 

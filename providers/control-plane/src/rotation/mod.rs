@@ -104,7 +104,6 @@ fn target<'s>(
         subject.spec.target_service_user.as_str(),
         subject.spec.rotation_type,
     );
-    let unknown = |message| Progress::Unknown { message };
     let standing = match type_ {
         RotationType::ApplicationCredential => of_user(namespace, name, observed)?,
         RotationType::DatabaseUser | RotationType::MessagingUser => {
@@ -112,7 +111,7 @@ fn target<'s>(
         }
         RotationType::UserPassword => of_password(namespace, name, observed)?,
     };
-    let rotations = Rotations::of(observed, namespace, name, type_).map_err(unknown)?;
+    let rotations = Rotations::of(observed, namespace, name, type_).map_err(Progress::unknown)?;
     match rotations.eldest() {
         Some(eldest) if eldest != subject.name() => Err(Progress::failed(
             Reason::AnotherRotation,
@@ -128,10 +127,7 @@ fn target<'s>(
 fn of_user(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Awaited<Standing> {
     let user = by_name(name).ok_or_else(|| no_user(name))?;
     match observed.object(&Key::of::<Observed<User>>(namespace, name)) {
-        Lookup::Found(_) => {
-            let unknown = |message| Progress::Unknown { message };
-            Standing::of(observed, namespace, user).map_err(unknown)
-        }
+        Lookup::Found(_) => Standing::of(observed, namespace, user).map_err(Progress::unknown),
         Lookup::Missing => Err(no_user(name)),
         Lookup::Unknown(message) => Err(Progress::Unknown { message }),
     }

@@ -4,7 +4,7 @@ use c5c3_api::Condition;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::Pod;
-use provider_composer::{DesiredState, Live, Lookup, ObservedState, Progress, Reason, second};
+use provider_composer::{DesiredState, Live, ObservedState, Progress, Reason, second};
 use serde::{Deserialize, Serialize};
 
 use super::{Pool, reached};
@@ -269,16 +269,11 @@ impl Check {
         let service = jobs.service();
         let (namespace, name) = (service.namespace, service.named(POOLS));
         let of = service.definition.name;
-        let job = match observed.get::<CronJob>(namespace, &name) {
-            Lookup::Found(job) => job,
-            Lookup::Missing => return Ok(None),
-            Lookup::Unknown(message) => return Err(message),
+        let Some(job) = observed.get::<CronJob>(namespace, &name).known()? else {
+            return Ok(None);
         };
-        let pods = match observed.list::<Pod>(namespace, &[(NAME, of), (TASK, POOLS)]) {
-            Lookup::Found(pods) => pods,
-            Lookup::Missing => Vec::new(),
-            Lookup::Unknown(message) => return Err(message),
-        };
+        let pods = observed.list::<Pod>(namespace, &[(NAME, of), (TASK, POOLS)]);
+        let pods = pods.known()?.unwrap_or_default();
         // Another service of this kind has other names.
         let own = format!("{name}-");
         let own = pods

@@ -1,6 +1,6 @@
 //! Kinds of RabbitMQ's operators, rabbitmq.com/v1beta1 (cluster-operator 2.16, messaging-topology-operator 1.17).
 
-use provider_composer::{Key, Lookup, ObservedState, ResourceKind};
+use provider_composer::{Key, ObservedState, ResourceKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -106,14 +106,11 @@ impl Grantee {
         let Some(reference) = self.user_reference else {
             return Ok(self.user);
         };
-        match observed.object(&Key::of::<Manifest<User>>(namespace, &reference.name)) {
-            Lookup::Found(user) => {
-                let name = user.pointer("/status/username").and_then(Value::as_str);
-                Ok(name.map(str::to_owned))
-            }
-            Lookup::Missing => Ok(None),
-            Lookup::Unknown(why) => Err(why),
-        }
+        let user = observed.object(&Key::of::<Manifest<User>>(namespace, &reference.name));
+        Ok(user.known()?.and_then(|user| {
+            let name = user.pointer("/status/username").and_then(Value::as_str);
+            name.map(str::to_owned)
+        }))
     }
 }
 
