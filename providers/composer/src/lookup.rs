@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::conditions::Progress;
 use crate::key::Key;
 use crate::kind::ResourceKind;
 
@@ -41,6 +42,15 @@ impl<T> Lookup<T> {
             Self::Missing => Ok(None),
             Self::Unknown(why) => Err(why),
         }
+    }
+
+    /// Returns what was found.
+    ///
+    /// # Errors
+    /// It doesn't exist, and `missing` says what that means; or it is unknown.
+    pub fn awaited(self, missing: impl FnOnce() -> Progress) -> Result<T, Progress> {
+        let known = self.known().map_err(Progress::unknown)?;
+        known.ok_or_else(missing)
     }
 
     /// Looks at what was found, without taking it.

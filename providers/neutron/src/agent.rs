@@ -1,7 +1,7 @@
 //! What hypervisors need to run neutron-ovn-agent: a Secret, which the hypervisor-pool operator hands to nodes.
 
 use c5c3_api::nova::NovaSpec;
-use provider_composer::{Custom, DesiredState, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{Custom, DesiredState, ObservedState, Progress, Reason};
 use provider_openstack::{
     AgentSecret, Awaited, Config, Files, NEUTRON, NOVA, NOVA_METADATA, Service, Values, authority,
 };
@@ -44,16 +44,8 @@ impl MetadataApi {
         let values = Values::read(observed, namespace, &name, purpose);
         let nova = observed.get::<Custom<NovaSpec>>(namespace, NOVA.name);
         let values = values?;
-        let tls = match nova {
-            Lookup::Found(nova) => nova.body.spec.common.tls,
-            Lookup::Missing => {
-                return Err(Progress::waiting(
-                    Reason::WaitingFor("Nova"),
-                    "waits for Nova nova",
-                ));
-            }
-            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-        };
+        let waiting = || Progress::waiting(Reason::WaitingFor("Nova"), "waits for Nova nova");
+        let tls = nova.awaited(waiting)?.body.spec.common.tls;
         let tls = tls
             .enabled
             .then(|| authority(namespace, &name, &tls, observed))

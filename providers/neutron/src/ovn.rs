@@ -2,7 +2,7 @@
 
 use c5c3_api::neutron;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
-use provider_composer::{Custom, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{Custom, Key, ObservedState, Progress, Reason};
 use provider_openstack::{Awaited, Files, NEUTRON, Section, Service, Values, holds};
 
 /// The OVNCluster that is meant where none is named.
@@ -162,11 +162,10 @@ fn endpoints(
 ) -> Awaited<(String, String)> {
     let key = cluster(service, wanted);
     let namespace = key.namespace.as_deref().unwrap_or_default();
-    let endpoints = match observed.get::<Custom<OvnClusterSpec>>(namespace, &key.name) {
-        Lookup::Found(cluster) => cluster.body.status.endpoints.unwrap_or_default(),
-        Lookup::Missing => return Err(Progress::waiting(WAITING, format!("waits for {key}"))),
-        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-    };
+    let cluster = observed.get::<Custom<OvnClusterSpec>>(namespace, &key.name);
+    let waiting = || Progress::waiting(WAITING, format!("waits for {key}"));
+    let status = cluster.awaited(waiting)?.body.status;
+    let endpoints = status.endpoints.unwrap_or_default();
     endpoints
         .northbound
         .zip(endpoints.southbound)

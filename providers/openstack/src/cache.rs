@@ -3,7 +3,7 @@
 use c5c3_api::parts::{Cache, CacheBackend, HostPort};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service as KubernetesService;
-use provider_composer::{Lookup, ObservedState, Progress, Reason};
+use provider_composer::{ObservedState, Progress, Reason};
 
 use crate::awaited::Awaited;
 use crate::config::Section;
@@ -67,16 +67,14 @@ pub fn cache(
         .cluster_ref
         .as_ref()
         .map_or(MEMCACHED, |cluster| &cluster.name);
-    let set = match observed.get::<StatefulSet>(service.namespace, name) {
-        Lookup::Found(set) => set.body.spec,
-        Lookup::Missing => {
-            return Err(Progress::waiting(
-                Reason::WaitingFor("Cache"),
-                format!("waits for StatefulSet {name}"),
-            ));
-        }
-        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
+    let set = observed.get::<StatefulSet>(service.namespace, name);
+    let waiting = || {
+        Progress::waiting(
+            Reason::WaitingFor("Cache"),
+            format!("waits for StatefulSet {name}"),
+        )
     };
+    let set = set.awaited(waiting)?.body.spec;
     let headless = set.service_name.unwrap_or_else(|| name.to_owned());
     // The API server writes the families of a Service, by which the names of its pods have addresses.
     let headless_service = observed.get::<KubernetesService>(service.namespace, &headless);

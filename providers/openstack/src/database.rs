@@ -227,16 +227,9 @@ fn managed(
     cluster: &str,
     observed: &ObservedState<'_>,
 ) -> Awaited<DatabaseServer> {
-    let server = match observed.get::<Manifest<MariaDb>>(service.namespace, cluster) {
-        Lookup::Found(server) => server.body.spec,
-        Lookup::Missing => {
-            return Err(Progress::waiting(
-                WAITING,
-                format!("waits for MariaDB {cluster}"),
-            ));
-        }
-        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-    };
+    let server = observed.get::<Manifest<MariaDb>>(service.namespace, cluster);
+    let waiting = || Progress::waiting(WAITING, format!("waits for MariaDB {cluster}"));
+    let server = server.awaited(waiting)?.body.spec;
     let key = Key::of::<Manifest<MariaDb>>(service.namespace, cluster);
     holds(&key, "Ready", WAITING, observed)?;
     are_ready(&own(service, objects), WAITING, observed)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Lookup, ObservedState, Progress, Reason, Resource, ResourceKind};
+use provider_composer::{ObservedState, Progress, Reason, Resource, ResourceKind};
 use serde::Deserialize;
 
 use crate::awaited::Awaited;
@@ -41,24 +41,18 @@ impl Values {
         name: &str,
         purpose: &str,
     ) -> Awaited<Self> {
-        match observed.get::<Seen>(namespace, name) {
-            Lookup::Found(secret) => Ok(Self {
-                name: name.to_owned(),
-                uid: secret.metadata.uid.unwrap_or_default(),
-                data: secret
-                    .body
-                    .data
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|(key, value)| (key, value.0))
-                    .collect(),
-            }),
-            Lookup::Missing => Err(Progress::waiting(
+        let secret = observed.get::<Seen>(namespace, name).awaited(|| {
+            Progress::waiting(
                 Reason::WaitingFor("Secret"),
                 format!("waits for Secret {name} with {purpose}"),
-            )),
-            Lookup::Unknown(message) => Err(Progress::Unknown { message }),
-        }
+            )
+        })?;
+        let data = secret.body.data.unwrap_or_default().into_iter();
+        Ok(Self {
+            name: name.to_owned(),
+            uid: secret.metadata.uid.unwrap_or_default(),
+            data: data.map(|(key, value)| (key, value.0)).collect(),
+        })
     }
 
     /// The Secret's name.

@@ -41,14 +41,12 @@ impl Sealed {
         name: &str,
         origin: &str,
     ) -> Result<Self, Progress> {
-        match Self::look(observed, namespace, name) {
-            Lookup::Found(sealed) => Ok(sealed),
-            Lookup::Missing => Err(Progress::waiting(
+        Self::look(observed, namespace, name).awaited(|| {
+            Progress::waiting(
                 Reason::WaitingFor("Secret"),
                 format!("waits for Secret {name}, {origin}"),
-            )),
-            Lookup::Unknown(message) => Err(Progress::Unknown { message }),
-        }
+            )
+        })
     }
 
     /// One value, if the key is there.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use c5c3_api::parts::Users;
 use jiff::Timestamp;
-use provider_composer::{Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{Key, ObservedState, Progress};
 use provider_openstack::{Awaited, number, secret_of};
 use serde::Deserialize;
 
@@ -139,19 +139,10 @@ impl Standing {
     ) -> Awaited<Self> {
         let credential = |number: &u32| {
             let secret = secret(*number);
-            let made = match Sealed::look(observed, namespace, &secret) {
-                Lookup::Found(sealed) => sealed.metadata.creation_timestamp,
-                Lookup::Missing => {
-                    return Err(Progress::waiting(
-                        Reason::WaitingFor("Secret"),
-                        format!(
-                            "waits for Secret {secret}, whose age is that of the credential: a rotation needs the Secret under this \
-                             name"
-                        ),
-                    ));
-                }
-                Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-            };
+            let origin =
+                "whose age is that of the credential: a rotation needs the Secret under this name";
+            let sealed = Sealed::read(observed, namespace, &secret, origin)?;
+            let made = sealed.metadata.creation_timestamp;
             Ok(Credential {
                 number: *number,
                 id: Some(number.to_string()),

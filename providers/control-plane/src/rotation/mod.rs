@@ -126,11 +126,9 @@ fn target<'s>(
 /// How the application credentials of a user stand, or why that isn't known.
 fn of_user(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Awaited<Standing> {
     let user = by_name(name).ok_or_else(|| no_user(name))?;
-    match observed.object(&Key::of::<Observed<User>>(namespace, name)) {
-        Lookup::Found(_) => Standing::of(observed, namespace, user).map_err(Progress::unknown),
-        Lookup::Missing => Err(no_user(name)),
-        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
-    }
+    let observed_user = observed.object(&Key::of::<Observed<User>>(namespace, name));
+    observed_user.awaited(|| no_user(name))?;
+    Standing::of(observed, namespace, user).map_err(Progress::unknown)
 }
 
 fn no_user(name: &str) -> Progress {
@@ -152,11 +150,9 @@ fn of_password(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Awa
         (_, None) => return Err(no_user(name)),
     };
     let password = Password::of(observed, namespace, name, &first);
-    match observed.object(&Key::of::<Observed<User>>(namespace, name)) {
-        Lookup::Found(_) => password?.standing(observed),
-        Lookup::Missing => Err(no_user(name)),
-        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
-    }
+    let user = observed.object(&Key::of::<Observed<User>>(namespace, name));
+    user.awaited(|| no_user(name))?;
+    password?.standing(observed)
 }
 
 /// How the users of a service's databases or message buses stand, or why that isn't known or they can't be replaced.
