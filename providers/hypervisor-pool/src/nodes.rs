@@ -266,12 +266,9 @@ pub fn assignable(node: &Live<Node>, now: Timestamp) -> assignment::Node {
 /// # Errors
 /// It can't be read.
 pub fn known<T>(seen: Lookup<Vec<T>>, what: &str) -> Result<Vec<T>, Failure> {
-    match seen {
-        Lookup::Found(found) => Ok(found),
-        Lookup::Missing => Ok(Vec::new()),
-        Lookup::Unknown(why) => Err(Failure::transient(
-            Reason::LookupFailed,
-            format!("the cluster's {what} can't be read, so nothing changes: {why}"),
-        )),
-    }
+    let unread = |why: String| {
+        let message = format!("the cluster's {what} can't be read, so nothing changes: {why}");
+        Failure::transient(Reason::LookupFailed, message)
+    };
+    Ok(seen.known().map_err(unread)?.unwrap_or_default())
 }

@@ -18,15 +18,17 @@ use crate::observed::Observation;
 use crate::template::Template;
 use crate::transitions;
 
+mod bare_metal;
 mod networks;
 mod refused;
 mod running;
 mod versions;
 mod workers;
 
+pub use bare_metal::BareMetal;
 use refused::explained;
 pub use running::Running;
-pub use workers::{BareMetal, LastSize, Workers, Zone, divided};
+pub use workers::{LastSize, Workers, Zone, divided};
 
 /// Name of the composed Shoot.
 pub const SHOOT: &str = "shoot";

@@ -67,6 +67,16 @@ pub enum Placement {
     NotInClouds,
 }
 
+impl Placement {
+    fn answer(self, answer: Value) -> Option<Value> {
+        match self {
+            Self::Answering => Some(answer),
+            Self::Silent => None,
+            Self::NotInClouds => Some(Value::Null),
+        }
+    }
+}
+
 impl State {
     /// Changes something, unless Nova would refuse it.
     fn change(&mut self, change: Change) -> Result<(), String> {
@@ -331,16 +341,12 @@ impl System for Nova {
                     state.counted += 1;
                     json!(state.servers())
                 }
-                Question::Members { aggregate } => match state.placement {
-                    Placement::Answering => json!(state.members(&aggregate)),
-                    Placement::Silent => return None,
-                    Placement::NotInClouds => Value::Null,
-                },
-                Question::Traits { traits } => match state.placement {
-                    Placement::Answering => json!(state.with_traits(&traits)),
-                    Placement::Silent => return None,
-                    Placement::NotInClouds => Value::Null,
-                },
+                Question::Members { aggregate } => {
+                    state.placement.answer(json!(state.members(&aggregate)))?
+                }
+                Question::Traits { traits } => {
+                    state.placement.answer(json!(state.with_traits(&traits)))?
+                }
                 Question::Occupants { host } => {
                     state.asked.insert(host.clone());
                     if state.silent.contains(&host) {
@@ -363,11 +369,7 @@ impl System for Nova {
                         (id, Leftover { host, is_allocated })
                     });
                     let left: BTreeMap<_, _> = left.collect();
-                    match state.placement {
-                        Placement::Answering => json!(left),
-                        Placement::Silent => return None,
-                        Placement::NotInClouds => Value::Null,
-                    }
+                    state.placement.answer(json!(left))?
                 }
             })
         })
