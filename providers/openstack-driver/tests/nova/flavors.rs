@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use provider_control_plane::credentials::flavors::{Access, Call, Query};
-use provider_control_plane::credentials::keystone;
 use provider_openstack_driver::Flavors;
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 
-use crate::Test;
-use crate::server::{HOST, Log, server};
+use crate::server::{Log, all, listen};
+use crate::{Test, keystone_at};
 
 fn answer(request: &str) -> (u16, Value) {
     match request {
@@ -32,18 +31,9 @@ fn answer(request: &str) -> (u16, Value) {
 
 /// A server, and how it is reached: the clouds.yaml doesn't say where Nova is.
 async fn flavors() -> Result<(Access, Log), Box<dyn Error>> {
-    let (nova, log) = server(answer).await?;
-    let clouds: Value = serde_json::from_str(&nova.clouds)?;
-    let url = clouds["clouds"]["nova"]["auth"]["auth_url"].as_str();
-    let url = url.unwrap().replace(HOST, "127.0.0.1");
-    let clouds = json!({ "clouds": { "openstack": { "auth": {
-        "auth_url": url, "application_credential_id": "1", "application_credential_secret": "s3cret",
-    } } } });
-    let keystone = keystone::Access {
-        clouds: clouds.to_string(),
-        cloud: "openstack".to_owned(),
-        ca: None,
-    };
+    let (port, log) = listen(answer, all).await?;
+    let url = format!("http://127.0.0.1:{port}");
+    let keystone = keystone_at(&url);
     let url = format!("{url}/v2.1");
     Ok((Access { keystone, url }, log))
 }

@@ -1,10 +1,11 @@
-//! The driver of Nova, against a server that answers as Keystone, Nova and Neutron do.
+//! The drivers of Nova and Neutron, against a server that answers as Keystone, Nova and Neutron do.
 
 #![cfg(test)]
 
 mod aggregates;
 mod answers;
 mod flavors;
+mod neutron;
 #[path = "../server/mod.rs"]
 mod server;
 
@@ -12,6 +13,7 @@ use std::error::Error;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use provider_control_plane::credentials::keystone;
 use provider_hypervisor_pool::nova::{Change, Query, Question};
 use provider_openstack_driver::Nova;
 use provider_runtime::{Driver, DriverError};
@@ -23,6 +25,18 @@ use answers::answer;
 use server::{HOST, access, call, observe, server};
 
 type Test = Result<(), Box<dyn Error>>;
+
+/// How a Keystone is reached whose clouds.yaml has no other address.
+fn keystone_at(url: &str) -> keystone::Access {
+    let clouds = json!({ "clouds": { "openstack": { "auth": {
+        "auth_url": url, "application_credential_id": "1", "application_credential_secret": "s3cret",
+    } } } });
+    keystone::Access {
+        clouds: clouds.to_string(),
+        cloud: "openstack".to_owned(),
+        ca: None,
+    }
+}
 
 #[tokio::test]
 async fn compute_services_and_what_is_on_a_host_are_read() -> Test {

@@ -26,28 +26,32 @@ pub type Answer = fn(&str) -> (u16, Value);
 /// What the server was asked, one line each.
 pub type Log = Arc<Mutex<Vec<String>>>;
 
+/// What the log has of a request: of its line, the version of its API, and its body.
+pub type Logged = fn(&str, &str, Option<BTreeMap<String, Value>>) -> Option<String>;
+
+/// Logs all of every request except those for tokens.
+pub fn all(line: &str, version: &str, body: Option<BTreeMap<String, Value>>) -> Option<String> {
+    let body = body.map(|body| format!("{body:?}")).unwrap_or_default();
+    let request = [line, version, body.as_str()].join(" ");
+    (!line.ends_with("/auth/tokens")).then(|| request.trim().to_owned())
+}
+
 async fn respond(
-    answer: Answer,
+    (answer, logged): (Answer, Logged),
     log: Log,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let line = format!("{} {}", request.method(), request.uri());
     let (status, body) = answer(&line);
     let version = request.headers().get("openstack-api-version");
-    let version = version.and_then(|version| version.to_str().ok().map(str::to_owned));
+    let version = version.and_then(|version| version.to_str().ok());
+    let version = version.unwrap_or_default().to_owned();
     let content = request.into_body().collect().await;
     let content = content.map(|body| body.to_bytes()).unwrap_or_default();
     // In the order of the names.
     let content: Option<BTreeMap<String, Value>> = serde_json::from_slice(&content).ok();
-    let content = content
-        .map(|content| format!("{content:?}"))
-        .unwrap_or_default();
-    if !line.ends_with("/auth/tokens") {
-        let version = version.unwrap_or_default();
-        log.lock()
-            .unwrap()
-            .push([line, version, content].join(" ").trim().to_owned());
-    }
+    let logged = logged(&line, &version, content);
+    log.lock().unwrap().extend(logged);
     let response = Response::builder()
         .status(status)
         .header("x-subject-token", "token");
@@ -56,18 +60,25 @@ async fn respond(
 
 /// Starts a server. Returns how it is reached, and what it is asked.
 pub async fn server(answer: Answer) -> Result<(Access, Log), Box<dyn Error>> {
+    let (port, log) = listen(answer, all).await?;
+    Ok((access(port), log))
+}
+
+/// Starts a server on a port of this machine.
+pub async fn listen(answer: Answer, logged: Logged) -> Result<(u16, Log), Box<dyn Error>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let port = listener.local_addr()?.port();
     let log = Log::default();
-    let logged = Arc::clone(&log);
+    let written = Arc::clone(&log);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let log = Arc::clone(&logged);
-            let service = service_fn(move |request| respond(answer, Arc::clone(&log), request));
+            let log = Arc::clone(&written);
+            let service =
+                service_fn(move |request| respond((answer, logged), Arc::clone(&log), request));
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
         }
     });
-    Ok((access(port), log))
+    Ok((port, log))
 }
 
 /// How a server at a port is reached.

@@ -1,31 +1,16 @@
-//! The driver of Neutron, against a server that answers as Keystone and Neutron do.
-
-#![cfg(test)]
+//! The driver of Neutron.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::error::Error;
-use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex};
 
 use c5c3_api::control_plane::ExternalNetwork;
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
-use provider_control_plane::credentials::keystone;
 use provider_control_plane::credentials::neutron::{Access, Call, Change, Query, Question};
 use provider_openstack_driver::Neutron;
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
-type Test = Result<(), Box<dyn Error>>;
-
-/// What the server was asked to change, one line each.
-type Log = Arc<Mutex<Vec<String>>>;
+use crate::server::{Log, listen};
+use crate::{Test, keystone_at};
 
 fn answer(request: &str) -> (u16, Value) {
     match request {
@@ -99,48 +84,17 @@ fn answer(request: &str) -> (u16, Value) {
     }
 }
 
-async fn respond(
-    log: Log,
-    request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
-    let line = format!("{} {}", request.method(), request.uri());
-    let (status, body) = answer(&line);
-    let content = request.into_body().collect().await;
-    let content = content.map(|body| body.to_bytes()).unwrap_or_default();
-    if !line.starts_with("GET") && !line.ends_with("/auth/tokens") {
-        // In the order of the names.
-        let content: BTreeMap<String, Value> = serde_json::from_slice(&content).unwrap();
-        log.lock()
-            .unwrap()
-            .push(format!("{line} {}", json!(content)));
-    }
-    let response = Response::builder()
-        .status(status)
-        .header("x-subject-token", "token");
-    Ok(response.body(Full::from(body.to_string())).unwrap())
+/// Logs what is to be changed.
+fn change(line: &str, _: &str, body: Option<BTreeMap<String, Value>>) -> Option<String> {
+    let reads = line.starts_with("GET") || line.ends_with("/auth/tokens");
+    (!reads).then(|| format!("{line} {}", json!(body)))
 }
 
 /// A server, and how it is reached.
 async fn server() -> Result<(Access, Log), Box<dyn Error>> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let url = format!("http://{}", listener.local_addr()?);
-    let log = Log::default();
-    let logged = Arc::clone(&log);
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let log = Arc::clone(&logged);
-            let service = service_fn(move |request| respond(Arc::clone(&log), request));
-            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-        }
-    });
-    let clouds = json!({ "clouds": { "openstack": { "auth": {
-        "auth_url": url, "application_credential_id": "1", "application_credential_secret": "s3cret",
-    } } } });
-    let keystone = keystone::Access {
-        clouds: clouds.to_string(),
-        cloud: "openstack".to_owned(),
-        ca: None,
-    };
+    let (port, log) = listen(answer, change).await?;
+    let url = format!("http://127.0.0.1:{port}");
+    let keystone = keystone_at(&url);
     Ok((Access { keystone, url }, log))
 }
 
