@@ -99,7 +99,7 @@ pub use failure::Failure;
 pub use generated::{Generated, Retention, Value as GeneratedValue, WHILE_WANTED};
 pub use key::Key;
 pub use kind::{Custom, Resource, ResourceKind};
-pub use lookup::{Dependency, ExternalRequest, Lookup, Selection, Source};
+pub use lookup::{Dependency, ExternalRequest, Lookup, Selection, Source, label_pairs};
 pub use observed::{Live, ObservedState};
 pub use owner::{Owner, owner_reference};
 pub use subject::{Metadata, OwnerReference, Subject};

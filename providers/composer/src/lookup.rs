@@ -183,6 +183,14 @@ impl Selection {
     }
 }
 
+/// Labels as lookups take them.
+pub fn label_pairs(labels: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
+    let labels = labels.iter();
+    labels
+        .map(|(label, value)| (label.as_str(), value.as_str()))
+        .collect()
+}
+
 /// A request to an external system, to read or to change something. Its content may hold a credential and is never shown.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExternalRequest {

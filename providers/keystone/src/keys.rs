@@ -6,7 +6,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
     DesiredState, Generated, GeneratedValue, Key, Live, Lookup, ObservedState, Progress, Reason,
-    Retention,
+    Retention, label_pairs,
 };
 use provider_openstack::{Awaited, Service};
 
@@ -237,14 +237,10 @@ fn singles(
     observed: &ObservedState<'_>,
 ) -> Lookup<BTreeMap<u32, Option<Vec<u8>>>> {
     let labels = labels(service, purpose);
-    let labels: Vec<(&str, &str)> = labels
-        .iter()
-        .map(|(label, value)| (label.as_str(), value.as_str()))
-        .collect();
     let prefix = service.named(&format!("{}-key-", purpose.name()));
     let number = |secret: &Live<Secret>| secret.metadata.name.strip_prefix(&prefix)?.parse().ok();
     observed
-        .list::<Secret>(service.namespace, &labels)
+        .list::<Secret>(service.namespace, &label_pairs(&labels))
         .map(|secrets| {
             let keys = secrets.into_iter().filter_map(|secret| {
                 let number = number(&secret)?;

@@ -10,6 +10,7 @@ use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{
     DesiredState, Failure, Generated, Key, Live, Lookup, ObservedState, Progress, Reason, Resource,
+    label_pairs,
 };
 use provider_openstack::manifest::{Manifest, cert_manager, gateway, mariadb, rabbitmq};
 use provider_openstack::{
@@ -218,11 +219,7 @@ pub fn removed(
     observed: &ObservedState<'_>,
 ) -> Result<BTreeSet<String>, Failure> {
     let labels = service.labels();
-    let labels: Vec<(&str, &str)> = labels
-        .iter()
-        .map(|(label, value)| (label.as_str(), value.as_str()))
-        .collect();
-    let found = observed.keys(Deployment::KIND, service.namespace, &labels);
+    let found = observed.keys(Deployment::KIND, service.namespace, &label_pairs(&labels));
     let unknown = |why: String| Failure::transient(Reason::LookupFailed, why);
     let found = found.known().map_err(unknown)?.unwrap_or_default();
     let suffix = format!("-{}", NOVA_CONDUCTOR.name);

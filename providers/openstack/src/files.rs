@@ -7,7 +7,7 @@ use c5c3_api::hypervisor::AGENTS;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Volume};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Failure, Key, Lookup, ObservedState, Resource};
+use provider_composer::{DesiredState, Failure, Key, Lookup, ObservedState, Resource, label_pairs};
 
 use crate::config::Config;
 use crate::digest::digest;
@@ -190,16 +190,12 @@ pub(crate) struct Found {
 pub(crate) fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Found {
     let mut labels = service.labels();
     labels.insert(FILES.to_owned(), PURPOSE.to_owned());
-    let labels: Vec<(&str, &str)> = labels
-        .iter()
-        .map(|(label, value)| (label.as_str(), value.as_str()))
-        .collect();
     let mut found = Found {
         keys: Vec::new(),
         is_complete: true,
     };
     for kind in [Secret::KIND, ConfigMap::KIND] {
-        match observed.keys(kind, service.namespace, &labels) {
+        match observed.keys(kind, service.namespace, &label_pairs(&labels)) {
             Lookup::Found(keys) => found.keys.extend(keys),
             Lookup::Missing => {}
             Lookup::Unknown(_) => found.is_complete = false,

@@ -9,7 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{
+    DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, label_pairs,
+};
 
 use crate::digest::digest;
 use crate::files;
@@ -87,17 +89,13 @@ impl<'a> Jobs<'a> {
     /// Observes the Jobs of a service.
     pub fn of(service: &'a Service<'a>, observed: &ObservedState<'_>) -> Self {
         let labels = service.labels();
-        let labels: Vec<(&str, &str)> = labels
-            .iter()
-            .map(|(label, value)| (label.as_str(), value.as_str()))
-            .collect();
         Self {
             service,
             now: observed.now(),
             files: files::found(service, observed),
             resources: ResourceRequirements::default(),
             labels: BTreeMap::new(),
-            seen: observed.list::<Seen>(service.namespace, &labels),
+            seen: observed.list::<Seen>(service.namespace, &label_pairs(&labels)),
         }
     }
 

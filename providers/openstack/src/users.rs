@@ -11,7 +11,7 @@ use c5c3_api::parts;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use provider_composer::{
     DesiredState, Generated, Key, Live, Lookup, ObservedState, Progress, Reason, Resource,
-    ResourceKind, Retention,
+    ResourceKind, Retention, label_pairs,
 };
 use serde::de::DeserializeOwned;
 
@@ -259,12 +259,8 @@ pub(crate) fn retire(
     let mut is_known = true;
     if !settled || is_named() {
         let labels = service.labels();
-        let labels: Vec<(&str, &str)> = labels
-            .iter()
-            .map(|(label, value)| (label.as_str(), value.as_str()))
-            .collect();
         for kind in kinds(type_) {
-            let found = match observed.keys(kind, service.namespace, &labels) {
+            let found = match observed.keys(kind, service.namespace, &label_pairs(&labels)) {
                 Lookup::Found(found) => found,
                 Lookup::Missing => Vec::new(),
                 Lookup::Unknown(_) => {

@@ -4,7 +4,9 @@ use c5c3_api::hypervisor::AGENTS;
 use c5c3_api::ovn_chassis::OvnChassisSpec;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Node, Secret};
-use provider_composer::{Custom, DesiredState, Key, Lookup, ObservedState, Progress, Resource};
+use provider_composer::{
+    Custom, DesiredState, Key, Lookup, ObservedState, Progress, Resource, label_pairs,
+};
 use provider_openstack::Awaited;
 
 use crate::encryption::Encryption;
@@ -17,11 +19,7 @@ impl Network<'_> {
     /// Composes an OVNChassis for each node that runs ovn-controller. While nodes can't be read, all stay as they are.
     pub(crate) fn chassis(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
         let labels = &self.spec.controller.node_selector;
-        let labels: Vec<(&str, &str)> = labels
-            .iter()
-            .map(|(label, value)| (label.as_str(), value.as_str()))
-            .collect();
-        let nodes = match observed.list::<Node>("", &labels) {
+        let nodes = match observed.list::<Node>("", &label_pairs(labels)) {
             Lookup::Found(nodes) => nodes,
             Lookup::Missing => Vec::new(),
             Lookup::Unknown(_) => {

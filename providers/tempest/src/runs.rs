@@ -7,6 +7,7 @@ use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::Pod;
 use provider_composer::{
     DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, ResourceKind, Subject,
+    label_pairs,
 };
 use provider_openstack::{Awaited, Jobs, Program, Schedule, Service, Task, digest, requirements};
 
@@ -63,10 +64,6 @@ impl<'a> Runs<'a> {
         );
         let purpose = desired.json("what is tested", &tested).to_string();
         let identity = service.identity();
-        let labels: Vec<(&str, &str)> = identity
-            .iter()
-            .map(|(label, value)| (label.as_str(), value.as_str()))
-            .collect();
         let mut of_pods = identity.clone();
         of_pods.insert(TESTED.to_owned(), digest([purpose.as_str()]));
         let jobs = Jobs::of(service, observed);
@@ -74,7 +71,7 @@ impl<'a> Runs<'a> {
             service,
             is_scheduled: jobs.may_run(SCHEDULED, observed),
             jobs: jobs.with_pods(requirements(&spec.resources), of_pods),
-            pods: observed.list::<Pod>(service.namespace, &labels),
+            pods: observed.list::<Pod>(service.namespace, &label_pairs(&identity)),
             before: &subject.status,
             purpose,
             prefix: format!("tempest-{}", digest([uid])),
