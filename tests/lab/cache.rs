@@ -77,8 +77,8 @@ fn set_aside(folder: &Path) -> io::Result<PathBuf> {
     Ok(aside)
 }
 
-/// Fine, too, where another process has removed it.
-fn gone(removed: io::Result<()>) -> io::Result<()> {
+/// Fine, too, where another process has removed it, or it was removed before.
+pub(crate) fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -13,6 +12,7 @@ use nix::sys::signal::Signal;
 
 use super::state::{FILE, NEW, Process, State};
 use super::{access, server, up};
+use crate::cache::gone;
 use crate::minutes;
 use crate::scenario::{PREFIX, remove_leftovers};
 
@@ -180,14 +180,6 @@ fn remove_groups(hierarchies: &Path, machine: &Path) -> Result<()> {
             hierarchies.display()
         );
         thread::sleep(POLL);
-    }
-}
-
-/// Fine when something is removed, or was before.
-fn gone(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
     }
 }
 
