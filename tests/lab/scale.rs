@@ -113,7 +113,7 @@ impl Scales {
     fn measured(side_by_side: usize) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let sample = folder.path().join("text");
-        fs::write(&sample, text(TEXT)).context("cannot write a temporary file")?;
+        fs::write(&sample, text()).context("cannot write a temporary file")?;
         Ok(Self {
             alone: Scale::measured(fastest(&sample, BUSY)?),
             side_by_side: Scale::measured(fastest(&sample, BUSY * side_by_side)?),
@@ -163,7 +163,7 @@ fn compress(file: &Path) -> Result<Child> {
 }
 
 /// Letters in no order, the same ones each time.
-fn text(length: usize) -> Vec<u8> {
+fn text() -> Vec<u8> {
     let mut state = 1_u64;
     let mut letter = || {
         state = state
@@ -172,7 +172,7 @@ fn text(length: usize) -> Vec<u8> {
         let [first, ..] = state.to_be_bytes();
         b'a' + (first >> 4)
     };
-    (0..length).map(|_| letter()).collect()
+    (0..TEXT).map(|_| letter()).collect()
 }
 
 #[cfg(test)]
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn text_is_the_same_each_time_and_compresses_to_half() -> Result<()> {
-        let letters = text(TEXT);
+        let letters = text();
         assert!(letters.starts_with(b"gikgmiibndlimfdl"));
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("text");

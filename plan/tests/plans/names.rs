@@ -37,7 +37,7 @@ spec:
 ";
 
 /// A SecretAggregate and its source.
-fn aggregate(name: &str, target: &str) -> String {
+fn aggregate(name: &str) -> String {
     format!(
         "---
 apiVersion: c5c3.io/v1alpha1
@@ -45,7 +45,7 @@ kind: SecretAggregate
 metadata: {{name: {name}, namespace: openstack}}
 spec:
   sources: [{{secretRef: {{name: source-of-{name}}}}}]
-  target: {{name: {target}}}
+  target: {{name: sum}}
 ---
 apiVersion: v1
 kind: Secret
@@ -119,11 +119,11 @@ fn glance() -> &'static str {
 
 #[rstest]
 #[case::two_resources_of_one_kind(
-    aggregate("first", "sum") + &aggregate("second", "sum"),
+    aggregate("first") + &aggregate("second"),
     &["SecretAggregate second: the Secret sum exists and has another owner"]
 )]
 #[case::two_services(SERVICES.to_owned(), &["Placement api: "])]
-#[case::two_kinds_without_a_common_object(glance().to_owned() + &aggregate("api", "sum"), &[])]
+#[case::two_kinds_without_a_common_object(glance().to_owned() + &aggregate("api"), &[])]
 fn name_is_taken_in_a_plan_as_in_a_cluster(#[case] documents: String, #[case] expected: &[&str]) {
     let planned = in_a_plan(&documents);
     assert_eq!(planned, in_a_cluster(&documents));

@@ -37,9 +37,9 @@ fn labels(operator: &str, kind: &str, name: &str) -> String {
 }
 
 /// Metadata with a resource as the controller of an object.
-fn controller(api_version: &str, kind: &str, name: &str) -> String {
+fn controller(api_version: &str, name: &str) -> String {
     format!(
-        ", ownerReferences: [{{apiVersion: {api_version}, kind: {kind}, name: {name}, \
+        ", ownerReferences: [{{apiVersion: {api_version}, kind: Cinder, name: {name}, \
          uid: 3f2b8a0e-6d1c-4a55-9a35-0c1f5b1f7a11, controller: true}}]"
     )
 }
@@ -71,17 +71,17 @@ fn operator(plan: &Plan, name: &str) -> Option<&'static str> {
 #[case::of_another_cinder(
     "Cinder",
     "cinder-config-",
-    labels("cinder-operator", "Cinder", "cinder") + &controller(CINDER, "Cinder", "other")
+    labels("cinder-operator", "Cinder", "cinder") + &controller(CINDER, "other")
 )]
 #[case::of_another_kind(
     "Cinder",
     "cinder-config-",
-    labels("cinder-operator", "Cinder", "cinder") + &controller("example.com/v1", "Cinder", "cinder")
+    labels("cinder-operator", "Cinder", "cinder") + &controller("example.com/v1", "cinder")
 )]
 #[case::of_a_service(
     "ControlPlane",
     "k-orc-clouds",
-    labels("c5c3-operator", "ControlPlane", "production") + &controller(CINDER, "Cinder", "cinder")
+    labels("c5c3-operator", "ControlPlane", "production") + &controller(CINDER, "cinder")
 )]
 fn secret_of_another_owner_is_left_alone(
     #[case] kind: &str,
@@ -112,7 +112,7 @@ fn secret_of_another_owner_is_left_alone(
 #[test]
 fn secret_in_a_file_belongs_to_its_controller() {
     let name = secret("cinder-config-");
-    let plan = beside(name, &controller(CINDER, "Cinder", "cinder"));
+    let plan = beside(name, &controller(CINDER, "cinder"));
     assert!(!plan.has_failed());
     assert_eq!(operator(&plan, name), Some("cinder-operator"));
 }

@@ -25,8 +25,8 @@ fn given(messaging: Value, secret: &[(&str, &str)]) -> Cluster {
 }
 
 /// A RabbitMQ in this cluster, with ready objects.
-fn managed(password: &str) -> Cluster {
-    let credentials = [("username", "neutron"), ("password", password)];
+fn managed() -> Cluster {
+    let credentials = [("username", "neutron"), ("password", "s3cret")];
     let mut cluster = given(json!({}), &credentials);
     cluster.put::<Manifest<RabbitmqCluster>>("openstack-rabbitmq", json!({ "spec": {} }));
     cluster.settle(&NEUTRON, "neutron");
@@ -46,7 +46,7 @@ fn ready(cluster: &Cluster) -> (String, String, String) {
 
 #[test]
 fn a_virtual_host_is_made_with_a_user_that_may_do_all_in_it() {
-    let cluster = managed("s3cret");
+    let cluster = managed();
     assert_eq!(ready(&cluster).0, "True");
     let here = json!({ "name": "openstack-rabbitmq" });
     assert_eq!(
@@ -93,7 +93,7 @@ fn services_check_the_certificate_of_an_encrypted_bus(
     #[case] file: &str,
     #[case] authority: Option<&str>,
 ) {
-    let mut cluster = managed("s3cret");
+    let mut cluster = managed();
     cluster.secret("openstack-rabbitmq-tls", certificate);
     cluster.change::<Manifest<RabbitmqCluster>>("openstack-rabbitmq", |bus| {
         bus["spec"]["tls"] = json!({ "secretName": "openstack-rabbitmq-tls" });
@@ -123,7 +123,7 @@ fn services_check_the_certificate_of_an_encrypted_bus(
 #[case::bus("openstack-rabbitmq", "RabbitmqCluster openstack-rabbitmq: no room")]
 #[case::vhost("neutron", "Vhost neutron: no room")]
 fn each_part_is_waited_for(#[case] name: &str, #[case] expected: &str) {
-    let mut cluster = managed("s3cret");
+    let mut cluster = managed();
     let conditions = |type_: &str| json!([{ "type": type_, "status": "False", "reason": "Full", "message": "no room" }]);
     match name {
         "neutron" => cluster.change::<Manifest<Vhost>>(name, |made| {
@@ -141,7 +141,7 @@ fn each_part_is_waited_for(#[case] name: &str, #[case] expected: &str) {
 
 #[test]
 fn a_password_that_rabbitmqs_operator_did_not_take_is_told() {
-    let mut cluster = managed("s3cret");
+    let mut cluster = managed();
     let changed = [("username", "neutron"), ("password", "an0ther")];
     cluster.secret(SECRET, &changed);
     cluster.settle(&NEUTRON, "neutron");
@@ -160,7 +160,7 @@ fn a_password_that_rabbitmqs_operator_did_not_take_is_told() {
 
 #[test]
 fn what_cannot_be_read_is_not_taken_away() {
-    let mut cluster = managed("s3cret");
+    let mut cluster = managed();
     cluster.delete::<Secret>(SECRET);
     cluster.settle(&NEUTRON, "neutron");
     assert_eq!(ready(&cluster).1, "WaitingForSecret");

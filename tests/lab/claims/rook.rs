@@ -41,17 +41,11 @@ pub(super) async fn work(storage: &Cluster, ceph: &Ceph) -> Result<()> {
         let capabilities = capabilities
             .filter_map(|(part, capability)| Some((part.as_str(), capability.as_str()?)));
         let key = ceph.make_user(&user, capabilities)?;
-        keep(
-            storage,
-            ROOK,
-            &format!("rook-ceph-client-{user}"),
-            [(user, key)],
-        )
-        .await?;
+        keep(storage, &format!("rook-ceph-client-{user}"), [(user, key)]).await?;
         storage.report(CEPH_CLIENT, &client, done.clone()).await?;
     }
     let monitors = ("mon_host".to_owned(), ceph.monitors().to_owned());
-    keep(storage, ROOK, "rook-ceph-config", [monitors]).await
+    keep(storage, "rook-ceph-config", [monitors]).await
 }
 
 /// Makes nothing, and says of pools and users that they are made.
@@ -63,9 +57,9 @@ pub(super) async fn simulate(storage: &Cluster) -> Result<()> {
     for client in unreported(storage, CEPH_CLIENT, "phase").await? {
         let user = client.name_any();
         let secret = format!("rook-ceph-client-{user}");
-        keep(storage, ROOK, &secret, [(user, "made-up".to_owned())]).await?;
+        keep(storage, &secret, [(user, "made-up".to_owned())]).await?;
         let monitors = ("mon_host".to_owned(), "192.0.2.1:6789".to_owned());
-        keep(storage, ROOK, "rook-ceph-config", [monitors]).await?;
+        keep(storage, "rook-ceph-config", [monitors]).await?;
         storage.report(CEPH_CLIENT, &client, done.clone()).await?;
     }
     Ok(())
@@ -80,7 +74,6 @@ async fn finalizers(cluster: &Cluster, pool: &DynamicObject, wanted: Value) -> R
 
 async fn keep(
     cluster: &Cluster,
-    namespace: &str,
     secret: &str,
     data: impl IntoIterator<Item = (String, String)>,
 ) -> Result<()> {
@@ -88,7 +81,7 @@ async fn keep(
     let secret = json!({
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": secret, "namespace": namespace},
+        "metadata": {"name": secret, "namespace": ROOK},
         "stringData": data,
     });
     cluster.apply(&secret.to_string()).await.map(drop)

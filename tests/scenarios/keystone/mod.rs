@@ -55,7 +55,7 @@ fn credentials_can_be_used_are_replaced_and_go() -> Result<()> {
         })
         .await?;
 
-        let first = credential(&cluster, "glance").await?;
+        let first = credential(&cluster).await?;
         it_is_good_for_the_service(&identity, &first).await?;
         it_is_found_in_its_region(&identity, &first).await?;
         korc_needs_no_password(&cluster).await?;
@@ -80,8 +80,8 @@ async fn site(machine: &Arc<Machine>) -> Result<(Cluster, Keystone, Operator)> {
 /// An application credential: ID and secret.
 type Pair = (String, String);
 
-async fn credential(cluster: &Cluster, user: &str) -> Result<Pair> {
-    let name = format!("{NAMESPACE}/{user}-keystone-credentials");
+async fn credential(cluster: &Cluster) -> Result<Pair> {
+    let name = format!("{NAMESPACE}/glance-keystone-credentials");
     let secret = cluster.get(SECRET, &name).await?;
     Ok((
         catalogue::value(&secret, "application_credential_id")?,
@@ -157,7 +157,7 @@ async fn rotate(cluster: &Cluster, identity: &Identity, old: &Pair) -> Result<Pa
 
     clock::look(cluster, 83).await?;
     let new = eventually("another credential is handed out", minutes(2), async || {
-        let new = credential(cluster, "glance").await?;
+        let new = credential(cluster).await?;
         ensure!(new.0 != old.0, "it is the old one still");
         Ok(new)
     })

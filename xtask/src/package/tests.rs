@@ -45,11 +45,11 @@ impl Sources {
         for generation in ["v1", "v2"] {
             sources.write(
                 &format!("xrds/{generation}/pool.yaml"),
-                &definition(generation, "pools"),
+                &definition(generation),
             );
             sources.write(
                 &format!("compositions/{generation}/pool.yaml"),
-                &composition("pool", "function-c5c3"),
+                &composition("function-c5c3"),
             );
         }
         sources
@@ -85,16 +85,16 @@ fn options(arguments: &[&str]) -> Options {
     CommandLine::parse_from([&["package"], arguments].concat()).options
 }
 
-fn definition(generation: &str, name: &str) -> String {
+fn definition(generation: &str) -> String {
     format!(
         "apiVersion: apiextensions.crossplane.io/{generation}\nkind: CompositeResourceDefinition\n\
-         metadata:\n  name: {name}\nspec:\n  answer: \"no\"\n"
+         metadata:\n  name: pools\nspec:\n  answer: \"no\"\n"
     )
 }
 
-fn composition(name: &str, function: &str) -> String {
+fn composition(function: &str) -> String {
     format!(
-        "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata:\n  name: {name}\n\
+        "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata:\n  name: pool\n\
          spec:\n  pipeline:\n    - step: expand\n      functionRef:\n        name: {function}\n"
     )
 }
@@ -227,10 +227,7 @@ fn the_same_sources_give_the_same_bytes() {
 #[test]
 fn unfit_sources_are_refused() {
     let sources = Sources::new();
-    sources.write(
-        "compositions/v2/pool.yaml",
-        &composition("pool", "function-other"),
-    );
+    sources.write("compositions/v2/pool.yaml", &composition("function-other"));
     assert_eq!(
         sources.refusal(),
         "the composition \"pool\" has no step that calls function-c5c3"
@@ -242,13 +239,13 @@ fn unfit_sources_are_refused() {
         "/compositions/v2 holds no Composition: the package needs one"
     );
 
-    sources.write("xrds/v2/second.yaml", &definition("v2", "pools"));
+    sources.write("xrds/v2/second.yaml", &definition("v2"));
     assert_eq!(
         sources.refusal(),
         "/xrds/v2/second.yaml holds a second CompositeResourceDefinition named pools"
     );
 
-    sources.write("xrds/v1/pool.yaml", &definition("v2", "pools"));
+    sources.write("xrds/v1/pool.yaml", &definition("v2"));
     assert_eq!(
         sources.refusal(),
         "/xrds/v1/pool.yaml holds something else than a named CompositeResourceDefinition of apiextensions.crossplane.io/v1"

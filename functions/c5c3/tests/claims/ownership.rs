@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use super::{clusters, openstack};
 
 /// A claim as a tenant has it on Crossplane 2: all of it but the name, the namespace and the UID is the tenant's.
-fn namespaced(name: &str) -> Call {
-    let mut call = Call::of(claim(name), "openstack-production");
-    call.composite = claim(name);
+fn namespaced() -> Call {
+    let claim = claim("customer-b-staging");
+    let mut call = Call::of(claim.clone(), "openstack-production");
+    call.composite = claim;
     call.composite["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
     let pools = ["control-plane", "hv-pool-a", "st-pool-a"];
     call.with(pools.map(|name| ready(yaml(&format!("examples/pools/{name}.yaml")).remove(0), &[])))
@@ -55,7 +56,7 @@ const CREATE_ONLY: [&str; 2] = ["Observe", "Create"];
 
 #[test]
 fn labels_of_a_namespaced_claim_do_not_change_who_it_is() {
-    let mut call = namespaced("customer-b-staging");
+    let mut call = namespaced();
     let honest = call.run();
     call.composite["metadata"]["labels"] = json!({
         "crossplane.io/claim-name": "customer-a-prod",
@@ -68,7 +69,7 @@ fn labels_of_a_namespaced_claim_do_not_change_who_it_is() {
 
 #[test]
 fn labels_of_a_namespaced_claim_open_no_pool() {
-    let mut call = namespaced("customer-b-staging").admitted();
+    let mut call = namespaced().admitted();
     for pool in &mut call.world {
         if text(pool, "/metadata/name") == "hv-pool-a" {
             pool["spec"]["sharing"] = json!({"allowedNamespaces": ["tenant-vip"]});
@@ -281,7 +282,7 @@ fn labels_of_a_pool_do_not_forge_its_owner() {
 #[case::of_another_group("tenants.example/v1", "Object")]
 #[case::of_a_tenants_provider_config("kubernetes.m.crossplane.io/v1alpha1", "ProviderConfig")]
 fn what_a_tenant_refers_to_is_not_composed(#[case] api_version: &str, #[case] kind: &str) {
-    let mut call = namespaced("customer-b-staging");
+    let mut call = namespaced();
     for pool in &mut call.world {
         pool["spec"]["sharing"] = json!({"mode": "Dedicated", "allowedNamespaces": ["tenant-vip"]});
     }
@@ -319,7 +320,7 @@ fn what_a_tenant_refers_to_is_not_composed(#[case] api_version: &str, #[case] ki
 /// A Usage doesn't count under the name of an Object.
 #[test]
 fn what_exists_counts_by_its_kind() {
-    let mut call = namespaced("customer-b-staging");
+    let mut call = namespaced();
     for pool in &mut call.world {
         pool["spec"]["sharing"] = json!({"allowedNamespaces": ["tenant-vip"]});
     }

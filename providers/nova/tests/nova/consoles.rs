@@ -33,8 +33,8 @@ fn published(cluster: &Cluster) -> [Option<String>; 3] {
 }
 
 /// The image of a Deployment's pods, and the Secret with the certificate of consoles that they mount.
-fn runs(cluster: &Cluster, deployment: &str) -> (String, Option<String>) {
-    let pod = &cluster.get::<Deployment>(deployment).unwrap()["spec"]["template"]["spec"];
+fn runs(cluster: &Cluster) -> (String, Option<String>) {
+    let pod = &cluster.get::<Deployment>(PROXY).unwrap()["spec"]["template"]["spec"];
     let image = pod["containers"][0]["image"].as_str().unwrap().to_owned();
     let mut volumes = pod["volumes"].as_array().unwrap().iter();
     let volume = volumes.find(|volume| volume["name"] == "consoles");
@@ -151,7 +151,7 @@ fn certificate_of_consoles_that_is_not_issued_stops_neither_the_first_start_nor_
     assert_eq!(release(&cluster).as_deref(), Some("2025.2"));
     assert_eq!(published(&cluster), [None, None, None]);
     assert!(!options(&cluster, PROXY).contains("vencrypt"));
-    let (first, secret) = runs(&cluster, PROXY);
+    let (first, secret) = runs(&cluster);
     assert_eq!(secret, None);
     for type_ in ["Ready", "CellsReady"] {
         assert!(is_true(&cluster, type_), "{type_}");
@@ -169,27 +169,27 @@ fn certificate_of_consoles_that_is_not_issued_stops_neither_the_first_start_nor_
     change(&mut cluster, |spec| spec["release"] = json!("2026.1"));
     go_on_without(&mut cluster, &ISSUED);
     assert_eq!(release(&cluster).as_deref(), Some("2026.1"));
-    assert_ne!(runs(&cluster, PROXY).0, first);
+    assert_ne!(runs(&cluster).0, first);
     assert!(is_true(&cluster, "Ready"));
     assert!(!is_true(&cluster, "ConsolesReady"));
 
     cluster.settle(&NOVA, "nova");
     assert!(is_true(&cluster, "ConsolesReady"));
     assert!(published(&cluster).iter().all(Option::is_some));
-    assert_eq!(runs(&cluster, PROXY).1.as_deref(), Some(ISSUED[1]));
+    assert_eq!(runs(&cluster).1.as_deref(), Some(ISSUED[1]));
 }
 
 /// Servers run with it.
 #[test]
 fn hypervisors_keep_their_certificate_of_consoles_through_an_upgrade_while_it_is_away() {
     let mut cluster = running();
-    let (certificate, before) = (published(&cluster), runs(&cluster, PROXY));
+    let (certificate, before) = (published(&cluster), runs(&cluster));
     assert!(certificate.iter().all(Option::is_some));
     change(&mut cluster, |spec| spec["release"] = json!("2026.1"));
     go_on_without(&mut cluster, &[HOST]);
     assert_eq!(cluster.value(COMPUTE, "release").as_deref(), Some("2026.1"));
     assert_eq!(published(&cluster), certificate);
-    let after = runs(&cluster, PROXY);
+    let after = runs(&cluster);
     assert_ne!(after.0, before.0);
     assert_eq!(after.1, before.1);
     assert!(is_true(&cluster, "Ready"));
@@ -207,24 +207,24 @@ fn proxy_keeps_its_pods_while_its_certificate_is_away_until_an_upgrade() {
     go_on_without(&mut cluster, &ISSUED);
     assert!(options(&cluster, CONDUCTOR).contains("cpu_allocation_ratio = 4.0"));
     assert_eq!(cluster.get::<Deployment>(PROXY).unwrap()["spec"], before);
-    let (image, _) = runs(&cluster, PROXY);
+    let (image, _) = runs(&cluster);
 
     change(&mut cluster, |spec| spec["release"] = json!("2026.1"));
     go_on_without(&mut cluster, &ISSUED);
-    let (new, secret) = runs(&cluster, PROXY);
+    let (new, secret) = runs(&cluster);
     assert_ne!(new, image);
     assert_eq!(secret, None);
     assert_eq!(cluster.value(COMPUTE, "release").as_deref(), Some("2026.1"));
     assert_eq!(published(&cluster), certificate);
     cluster.settle(&NOVA, "nova");
-    assert_eq!(runs(&cluster, PROXY).1.as_deref(), Some(ISSUED[1]));
+    assert_eq!(runs(&cluster).1.as_deref(), Some(ISSUED[1]));
 }
 
 #[test]
 fn hypervisors_keep_their_certificate_of_consoles_while_that_to_come_is_not_complete() {
     let mut cluster = running();
     let certificate = published(&cluster);
-    let proxy = runs(&cluster, PROXY);
+    let proxy = runs(&cluster);
     cluster.secret(HOST, &[("tls.crt", "issued"), ("tls.key", "tls-s3cret")]);
     change(&mut cluster, |spec| {
         spec["extraConfig"] = json!({ "DEFAULT": { "cpu_allocation_ratio": "4.0" } });
@@ -237,10 +237,7 @@ fn hypervisors_keep_their_certificate_of_consoles_while_that_to_come_is_not_comp
     ] {
         assert!(options.contains("cpu_allocation_ratio = 4.0"), "{options}");
     }
-    assert_eq!(
-        (runs(&cluster, PROXY), published(&cluster)),
-        (proxy, certificate)
-    );
+    assert_eq!((runs(&cluster), published(&cluster)), (proxy, certificate));
     let (status, reason, message) = cluster.condition(&NOVA, "nova", "ConsolesReady");
     assert_eq!(
         [status.as_str(), reason.as_str(), message.as_str()],

@@ -62,8 +62,8 @@ fn users(cluster: &Cluster, type_: &str) -> Vec<String> {
 }
 
 /// The user's names in the configuration that a Deployment's pods mount.
-fn logins(cluster: &Cluster, deployment: &str, type_: &str) -> Vec<String> {
-    let deployment = cluster.get::<Deployment>(deployment);
+fn logins(cluster: &Cluster, type_: &str) -> Vec<String> {
+    let deployment = cluster.get::<Deployment>("neutron");
     let deployment = deployment.cloned().unwrap_or_default();
     let volumes = deployment["spec"]["template"]["spec"]["volumes"].as_array();
     let mut secrets = volumes
@@ -110,13 +110,13 @@ fn rotation_gives_pods_the_next_user_and_deletes_the_one_before(
         *status(&cluster, type_),
         json!({ "numbers": [1], "inUse": 1 })
     );
-    assert_eq!(logins(&cluster, "neutron", type_), first);
+    assert_eq!(logins(&cluster, type_), first);
 
     begin_rotation(&mut cluster, type_);
     for _ in 0..3 {
         // No operator creates the user in its server.
         cluster.compose(&NEUTRON, "neutron").unwrap();
-        assert_eq!(logins(&cluster, "neutron", type_), first);
+        assert_eq!(logins(&cluster, type_), first);
         assert_ne!(status(&cluster, type_)["inUse"], 2);
     }
     assert_eq!(users(&cluster, type_), BOTH);
@@ -124,7 +124,7 @@ fn rotation_gives_pods_the_next_user_and_deletes_the_one_before(
     assert_eq!(cluster.condition(&NEUTRON, "neutron", "Ready").0, "True");
 
     cluster.settle(&NEUTRON, "neutron");
-    assert_eq!(logins(&cluster, "neutron", type_), second);
+    assert_eq!(logins(&cluster, type_), second);
     assert_eq!(users(&cluster, type_), SECOND);
     assert_eq!(
         *status(&cluster, type_),

@@ -90,8 +90,8 @@ impl Operator for Keeper {
 }
 
 /// A ConfigMap as the operator applied it for the Thing `one` in `a`.
-fn applied(uid: &str) -> Value {
-    let owner = json!([{ "apiVersion": "test/v1", "kind": "Thing", "name": "one", "uid": uid, "controller": true }]);
+fn applied() -> Value {
+    let owner = json!([{ "apiVersion": "test/v1", "kind": "Thing", "name": "one", "uid": "uid-1", "controller": true }]);
     let labels = json!({ "c5c3.io/owner-kind": "Thing", "c5c3.io/owner-namespace": "a", "c5c3.io/owner-name": "one" });
     let fields =
         json!([{ "manager": "test-operator", "operation": "Apply", "fieldsV1": { "f:data": {} } }]);
@@ -110,7 +110,7 @@ async fn kind_that_was_unknown_when_composing_is_not_pruned_after_it_recovers() 
     let controller = controller(&server, vec![Box::new(keeper.clone())], Vec::new());
     let cache = &controller.cache;
     server.put(THING, "a", "one", thing());
-    server.put(CONFIG_MAP, "a", "kept", applied("uid-1"));
+    server.put(CONFIG_MAP, "a", "kept", applied());
     let api = server.api();
     let follow = join_all([THING, CONFIG_MAP].map(|kind| follow(cache, &api, kind, "")));
     during(follow, async {
@@ -148,7 +148,7 @@ async fn look_alike_in_another_namespace_neither_wakes_nor_holds_an_owner() {
     };
     during(follow, async {
         while woken().await.is_some() {}
-        let mut look_alike = applied("uid-1");
+        let mut look_alike = applied();
         look_alike["metadata"]["finalizers"] = json!(["b/held"]);
         server.put(CONFIG_MAP, "b", "look-alike", look_alike);
         assert_eq!(woken().await.as_deref(), Some("b/one"), "who is no Thing");

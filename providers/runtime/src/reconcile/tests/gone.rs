@@ -15,7 +15,7 @@ async fn nothing_is_pruned_while_an_object_to_apply_has_just_gone() {
     let controller = controller(&server, vec![Box::new(Maker(CONFIG_MAP))], Vec::new());
     server.put(THING, "a", "one", json!({}));
     for name in ["read", "unread", "old"] {
-        server.put(CONFIG_MAP, "a", name, applied("uid-1"));
+        server.put(CONFIG_MAP, "a", name, applied());
     }
     let (cache, api) = (&controller.cache, server.api());
     let watches = || join_all([THING, CONFIG_MAP].map(|kind| follow(cache, &api, kind, "")));
