@@ -1,6 +1,7 @@
 //! Nodes that don't work, by what Nova says of their compute services and hypervisors.
 
 use jiff::SignedDuration;
+use provider_composer_testing::Cluster;
 use rstest::rstest;
 
 use super::{ready, two_of_three, working, working_hosts};
