@@ -57,27 +57,29 @@ impl Sessions {
 #[derive(Default)]
 pub struct Keystone(Sessions);
 
-impl Keystone {
-    fn session(&self, access: keystone::Access) -> Result<Arc<Session>, Error> {
-        self.0.with(Access {
+impl From<keystone::Access> for Access {
+    fn from(access: keystone::Access) -> Self {
+        Self {
             clouds: access.clouds,
             cloud: access.cloud,
             ca: access.ca,
             addresses: BTreeMap::new(),
             nova: None,
             neutron: None,
-        })
+        }
     }
+}
 
+impl Keystone {
     async fn answer(&self, query: &str) -> Result<Value, Error> {
         let query: keystone::Query = request(query)?;
-        let session = self.session(query.access)?;
+        let session = self.0.with(query.access.into())?;
         response(identity::answer(session.keystone(), &query.scope).await?)
     }
 
     async fn carry_out(&self, call: &str) -> Result<(), Error> {
         let call: keystone::Call = request(call)?;
-        let session = self.session(call.access)?;
+        let session = self.0.with(call.access.into())?;
         identity::carry_out(session.keystone(), &call.change).await
     }
 }
@@ -170,12 +172,8 @@ pub struct Neutron(Sessions);
 impl Neutron {
     fn session(&self, access: neutron::Access) -> Result<Arc<Session>, Error> {
         self.0.with(Access {
-            clouds: access.keystone.clouds,
-            cloud: access.keystone.cloud,
-            ca: access.keystone.ca,
-            addresses: BTreeMap::new(),
-            nova: None,
             neutron: Some(access.url),
+            ..access.keystone.into()
         })
     }
 
@@ -215,12 +213,8 @@ pub struct Flavors(Sessions);
 impl Flavors {
     fn session(&self, access: nova_flavors::Access) -> Result<Arc<Session>, Error> {
         self.0.with(Access {
-            clouds: access.keystone.clouds,
-            cloud: access.keystone.cloud,
-            ca: access.keystone.ca,
-            addresses: BTreeMap::new(),
             nova: Some(access.url),
-            neutron: None,
+            ..access.keystone.into()
         })
     }
 
