@@ -117,14 +117,9 @@ impl Consoles {
         published: &Lookup<Live<Secret>>,
         observed: &ObservedState<'_>,
     ) -> Awaited<Option<Self>> {
-        let secret = match published {
-            Lookup::Found(secret) => secret,
-            Lookup::Missing => return Ok(None),
-            Lookup::Unknown(message) => {
-                return Err(Progress::Unknown {
-                    message: message.clone(),
-                });
-            }
+        let published = published.as_ref().known();
+        let Some(secret) = published.map_err(Progress::unknown)? else {
+            return Ok(None);
         };
         let file = |key: &str| {
             let value = secret.body.data.as_ref()?.get(key)?;

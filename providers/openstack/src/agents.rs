@@ -61,18 +61,14 @@ impl<'a> AgentSecret<'a> {
     /// It can't be read.
     pub fn published(&self, observed: &ObservedState<'_>) -> Awaited<Files> {
         let mut files = Files::default();
-        match self.lookup(observed) {
-            Lookup::Found(found) => {
-                for (name, value) in found.body.data.unwrap_or_default() {
-                    if name != RELEASE {
-                        files.secret(&name, String::from_utf8_lossy(&value.0));
-                    }
-                }
-                Ok(files)
+        let secret = self.lookup(observed).known().map_err(Progress::unknown)?;
+        let data = secret.and_then(|secret| secret.body.data);
+        for (name, value) in data.unwrap_or_default() {
+            if name != RELEASE {
+                files.secret(&name, String::from_utf8_lossy(&value.0));
             }
-            Lookup::Missing => Ok(files),
-            Lookup::Unknown(message) => Err(Progress::Unknown { message }),
         }
+        Ok(files)
     }
 
     /// Looks for it.
