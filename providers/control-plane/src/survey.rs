@@ -53,10 +53,7 @@ impl Sight {
 
     /// A value of its first object.
     pub fn value(&self, pointer: &str) -> Option<&Value> {
-        match &self.object {
-            Lookup::Found(object) => object.pointer(pointer),
-            Lookup::Missing | Lookup::Unknown(_) => None,
-        }
+        self.object.as_ref().found()?.pointer(pointer)
     }
 
     /// The release that its databases have come to, where it has one.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::{ComputeService, ComputeState, HypervisorShareSpec, LeasePhase};
 use c5c3_api::nova::NovaSpec;
-use provider_composer::{Custom, Live, Lookup, ObservedState, Resource, Subject};
+use provider_composer::{Custom, Live, ObservedState, Resource, Subject};
 use provider_openstack::Awaited;
 
 use crate::hold::HOLD;
@@ -172,8 +172,5 @@ fn has_no_nova(share: &HypervisorShareSpec, observed: &ObservedState<'_>) -> boo
         &share.control_plane_namespace(),
         &[],
     );
-    match novas {
-        Lookup::Found(novas) => novas.is_empty(),
-        Lookup::Missing | Lookup::Unknown(_) => false,
-    }
+    novas.found().is_some_and(|novas| novas.is_empty())
 }

@@ -5,7 +5,7 @@ use k8s_openapi::api::autoscaling::v2::{
     CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec, MetricSpec,
     MetricTarget, ResourceMetricSource,
 };
-use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Reason};
+use provider_composer::{DesiredState, Failure, ObservedState, Reason};
 
 use crate::component::Component;
 
@@ -71,11 +71,9 @@ impl Component<'_> {
         let Some(autoscaling) = self.scale.autoscaling else {
             return Some(least);
         };
-        let chosen = match observed.get::<Deployment>(self.service.namespace, &self.object) {
-            Lookup::Found(deployment) => deployment.body.spec.replicas,
-            Lookup::Missing => None,
-            Lookup::Unknown(_) => return None,
-        };
+        let deployment = observed.get::<Deployment>(self.service.namespace, &self.object);
+        let deployment = deployment.known().ok()?;
+        let chosen = deployment.and_then(|deployment| deployment.body.spec.replicas);
         let most = count(autoscaling.max_replicas).max(least);
         Some(chosen.unwrap_or(least).clamp(least, most))
     }

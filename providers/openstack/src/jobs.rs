@@ -234,11 +234,7 @@ impl<'a> Jobs<'a> {
     }
 
     fn found(&self) -> impl Iterator<Item = &Live<Seen>> + Clone {
-        let found = match &self.seen {
-            Lookup::Found(jobs) => jobs.as_slice(),
-            Lookup::Missing | Lookup::Unknown(_) => &[],
-        };
-        found.iter()
+        self.seen.as_ref().found().into_iter().flatten()
     }
 
     fn key(&self, job: &Live<Seen>) -> Key {

@@ -239,10 +239,6 @@ impl<'a> Runs<'a> {
     }
 
     fn found(&self) -> impl Iterator<Item = &Live<Pod>> {
-        let pods = match &self.pods {
-            Lookup::Found(pods) => pods.as_slice(),
-            Lookup::Missing | Lookup::Unknown(_) => &[],
-        };
-        pods.iter()
+        self.pods.as_ref().found().into_iter().flatten()
     }
 }
