@@ -24,6 +24,8 @@ use crate::api::Api;
 use crate::metrics::Metrics;
 pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
+type Place = (String, String, String);
+
 /// An API server. Clones are the same one.
 #[derive(Clone, Default)]
 pub(crate) struct Server(Arc<Mutex<State>>);
@@ -31,7 +33,7 @@ pub(crate) struct Server(Arc<Mutex<State>>);
 #[derive(Default)]
 pub(crate) struct State {
     /// By plural, namespace and name.
-    pub objects: BTreeMap<(String, String, String), Value>,
+    pub objects: BTreeMap<Place, Value>,
     /// Every request: method and path with query.
     pub requests: Vec<String>,
     /// How long each answer to a request takes whose text contains this.
@@ -79,30 +81,18 @@ impl Server {
 
     /// Creates or replaces an object as another client does.
     pub(crate) fn put(&self, kind: ResourceKind, namespace: &str, name: &str, object: Value) {
-        let key = (
-            kind.plural.to_owned(),
-            namespace.to_owned(),
-            name.to_owned(),
-        );
+        let key = place(kind, namespace, name);
         self.state().store(kind, key, object);
     }
 
     pub(crate) fn get(&self, kind: ResourceKind, namespace: &str, name: &str) -> Option<Value> {
-        let key = (
-            kind.plural.to_owned(),
-            namespace.to_owned(),
-            name.to_owned(),
-        );
+        let key = place(kind, namespace, name);
         self.state().objects.get(&key).cloned()
     }
 
     /// Deletes an object as another client does.
     pub(crate) fn delete(&self, kind: ResourceKind, namespace: &str, name: &str) {
-        let key = (
-            kind.plural.to_owned(),
-            namespace.to_owned(),
-            name.to_owned(),
-        );
+        let key = place(kind, namespace, name);
         self.state().remove(kind, &key);
     }
 
@@ -172,11 +162,8 @@ impl State {
         }
         let body_name = body.pointer("/metadata/name").and_then(Value::as_str);
         let name = target.name.as_deref().or(body_name);
-        let namespace = target.namespace.clone();
-        let key = name.map(|name| {
-            let namespace = namespace.clone().unwrap_or_default();
-            (plural.to_owned(), namespace, name.to_owned())
-        });
+        let namespace = target.namespace.as_deref().unwrap_or_default();
+        let key = name.map(|name| place(target.kind, namespace, name));
         match (method, &key) {
             ("GET", None) if query.contains("watch=true") => self.watch(target, query, metadata),
             ("GET", None) => self.list(target, query, metadata),
@@ -279,12 +266,7 @@ impl State {
         Response::new(StreamBody::new(frames).boxed_unsync())
     }
 
-    fn store(
-        &mut self,
-        kind: ResourceKind,
-        key: (String, String, String),
-        mut object: Value,
-    ) -> Value {
+    fn store(&mut self, kind: ResourceKind, key: Place, mut object: Value) -> Value {
         self.version += 1;
         let before = self.objects.get(&key);
         let uid = before.map_or_else(
@@ -312,7 +294,7 @@ impl State {
         object
     }
 
-    fn remove(&mut self, kind: ResourceKind, key: &(String, String, String)) {
+    fn remove(&mut self, kind: ResourceKind, key: &Place) {
         let Some(mut object) = self.objects.get(key).cloned() else {
             return;
         };
@@ -328,7 +310,7 @@ impl State {
         self.objects.remove(key);
     }
 
-    fn tell(&mut self, type_: &'static str, key: &(String, String, String), object: &Value) {
+    fn tell(&mut self, type_: &'static str, key: &Place, object: &Value) {
         let change = Change {
             type_,
             plural: key.0.clone(),
@@ -338,6 +320,11 @@ impl State {
         self.watches.retain(|watch| watch.tell(&change));
         self.changes.push((self.version, change));
     }
+}
+
+/// By which an object is found: plural, namespace and name.
+fn place(kind: ResourceKind, namespace: &str, name: &str) -> Place {
+    [kind.plural, namespace, name].map(str::to_owned).into()
 }
 
 fn target(path: &str) -> Option<Target> {
