@@ -129,7 +129,7 @@ fn ovn_that_exists_keeps_a_cluster_issuer_until_it_is_told_otherwise() {
     stage
         .cluster
         .edit(&ovn, |ovn| ovn["spec"]["tls"]["issuerRef"] = edited);
-    stage.play();
+    stage.simulate();
     assert_eq!(issuer(&stage, Node::Ovn), internal);
     assert_eq!(authority_exists(&stage), [false; 3]);
     let says = "every certificate of ClusterIssuer internal gives access to the databases of OVN, also those that it signs for others: choose \
@@ -141,7 +141,7 @@ fn ovn_that_exists_keeps_a_cluster_issuer_until_it_is_told_otherwise() {
     assert_eq!(stage.condition("Ready").0, "True");
 
     stage.want(|spec| *spec = shared("renamed"));
-    stage.play();
+    stage.simulate();
     let renamed = json!({ "name": "renamed", "kind": "ClusterIssuer" });
     assert_eq!(issuer(&stage, Node::Ovn), renamed);
 
@@ -150,7 +150,7 @@ fn ovn_that_exists_keeps_a_cluster_issuer_until_it_is_told_otherwise() {
     stage
         .cluster
         .edit(&ovn, |ovn| ovn["spec"]["tls"]["issuerRef"] = patched);
-    stage.play();
+    stage.simulate();
     assert_eq!(issuer(&stage, Node::Ovn), own);
     assert_eq!(authority_exists(&stage), [true; 3]);
     assert_eq!(reported(&stage), None);
@@ -162,7 +162,7 @@ fn ovn_keeps_its_authority_while_it_cannot_be_read() {
     let ovn = Node::Ovn.step().keys(NAMESPACE).next().unwrap();
     let before = authority().map(|key| stage.cluster.get(&key).cloned());
     stage.cluster.set_readable(&ovn, false);
-    stage.play();
+    stage.simulate();
     let [status, reason, _] = reported(&stage).unwrap();
     assert_eq!([&*status, &*reason], ["Unknown", "LookupFailed"]);
     assert_eq!(
@@ -170,7 +170,7 @@ fn ovn_keeps_its_authority_while_it_cannot_be_read() {
         before
     );
     stage.cluster.set_readable(&ovn, true);
-    stage.play();
+    stage.simulate();
     let own = json!({ "name": "openstack-ca", "kind": "Issuer" });
     assert_eq!(issuer(&stage, Node::Ovn), own);
     assert_eq!(reported(&stage), None);
@@ -182,7 +182,7 @@ fn ovn_of_others_gets_no_authority() {
     let ovn = Node::Ovn.step().keys(NAMESPACE).next().unwrap();
     let others = json!({ "spec": { "tls": { "issuerRef": { "name": "openstack-ca" } } } });
     stage.cluster.put(&ovn, &others);
-    stage.play();
+    stage.simulate();
     assert_eq!(authority_exists(&stage), [false; 3]);
     assert_eq!(reported(&stage), None);
 }
@@ -194,11 +194,11 @@ fn authority_of_ovn_lasts_until_ovn_is_deleted() {
     stage.cluster.hold(ovn.kind);
     let key = stage.key.clone();
     stage.cluster.delete(&key);
-    stage.play();
+    stage.simulate();
     assert!(stage.cluster.get(&ovn).is_some());
     assert_eq!(authority_exists(&stage), [true; 3]);
     stage.cluster.release(&ovn);
-    stage.play();
+    stage.simulate();
     assert_eq!(authority_exists(&stage), [false; 3]);
 }
 
