@@ -11,7 +11,7 @@ use crate::{CONFIG, locks};
 const GLANCE_SECTION: Release = Release::new(2025, 2);
 /// Since when it can be told Glance's region.
 const GLANCE_REGION: Release = Release::new(2026, 1);
-/// Room for images that are converted.
+/// Folder of images that are converted.
 pub const STATE: &str = "/var/lib/cinder";
 /// The section under which Cinder lists the options of backends.
 pub const LISTED: &str = "backend_defaults";

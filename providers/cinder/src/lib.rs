@@ -154,7 +154,10 @@ fn workload(
     let mut files = Files::default();
     let config = facts.control(&mut files);
     files.config(CONFIG, &config);
-    let control = program(files.compose(service, desired).source(), Source::Scratch);
+    let control = program(
+        files.compose(service, desired).source(),
+        Source::EmptyDir { size_limit: None },
+    );
     let migration = |name, phase, words: &[&str]| Migration {
         name,
         phase,

@@ -11,7 +11,7 @@ pub fn configure(cache: &ImageCache, config: &mut Config) {
     config
         .section("DEFAULT")
         .set("image_cache_dir", FOLDER)
-        // What is known of the images goes with them. The driver that keeps it in the database never ends to make room when
+        // What is known of the images goes with them. The driver that keeps it in the database never ends to delete images when
         // a file isn't known there, for instance because the pod's address has changed.
         .set("image_cache_driver", "sqlite")
         .set("image_cache_max_size", cache.size.bytes());
@@ -20,9 +20,10 @@ pub fn configure(cache: &ImageCache, config: &mut Config) {
         .set("flavor", "keystone+caching");
 }
 
-/// Shows a program where they are. There is room for those that come until the next time that room is made.
+/// Shows a program where they are. The volume has space for those that are added until the next time that others are removed.
 pub fn mount(cache: &ImageCache, program: Program) -> Program {
-    program.mount("cache", FOLDER, Source::Room(2 * cache.size.bytes()))
+    let size_limit = Some(2 * cache.size.bytes());
+    program.mount("cache", FOLDER, Source::EmptyDir { size_limit })
 }
 
 /// The command that removes images over the limit, which Glance itself never does.

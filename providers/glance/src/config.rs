@@ -6,8 +6,8 @@ use provider_openstack::{Config, Database, Files, KeystoneAccess, Owned, Service
 use crate::cache;
 use crate::store::{self, Store};
 
-/// Room for what is on its way to a store, and locks.
-pub const SCRATCH: &str = "/var/lib/glance";
+/// Folder of images that are on their way to a store, and of locks.
+pub const STATE: &str = "/var/lib/glance";
 
 /// Hosts that users may not have images fetched from: the pod itself, the metadata services of clouds, the API server. Glance
 /// compares names and single addresses; which addresses a name may lead to is up to a NetworkPolicy.
@@ -84,11 +84,11 @@ pub fn glance_api_conf(
     ] {
         config
             .section(section)
-            .set("filesystem_store_datadir", format!("{SCRATCH}/{folder}"));
+            .set("filesystem_store_datadir", format!("{STATE}/{folder}"));
     }
     config
         .section("oslo_concurrency")
-        .set("lock_path", format!("{SCRATCH}/lock"));
+        .set("lock_path", format!("{STATE}/lock"));
     config
         .section("paste_deploy")
         .set("flavor", "keystone")

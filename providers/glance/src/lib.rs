@@ -116,7 +116,7 @@ fn workload(
     purge.apply(program.clone(), &file, &purged, desired);
     let api = program
         .clone()
-        .mount("scratch", config::SCRATCH, Source::Images)
+        .mount("scratch", config::STATE, Source::Images)
         .variable("OS_GLANCE_CONFIG_DIR", GLANCE.folder);
     let api = stores.iter().fold(api, |api, store| store.mount(api));
     let api = match cache {

@@ -8,7 +8,11 @@ use crate::config;
 pub fn daemon(files: Source) -> Program {
     Program::default()
         .mount("config", NOVA.folder, files)
-        .mount("state", config::STATE, Source::Scratch)
+        .mount(
+            "state",
+            config::STATE,
+            Source::EmptyDir { size_limit: None },
+        )
 }
 
 /// A program of Nova that is started with the configuration file.

@@ -148,12 +148,12 @@ pub fn pod_of(
     program: &Program,
     resources: ResourceRequirements,
 ) -> PodSpec {
-    let scratch = Mount {
+    let tmp = Mount {
         name: "tmp".to_owned(),
         path: "/tmp".to_owned(),
-        source: Source::Scratch,
+        source: Source::EmptyDir { size_limit: None },
     };
-    let mounts: Vec<&Mount> = program.mounts.iter().chain([&scratch]).collect();
+    let mounts: Vec<&Mount> = program.mounts.iter().chain([&tmp]).collect();
     let command = program.command.clone();
     let container = Container {
         env: Some(program.env.clone()).filter(|env| !env.is_empty()),

@@ -149,7 +149,7 @@ impl Network<'_> {
             .variable("INACTIVITY_PROBE", probe_interval)
             .field("POD_IP", "status.podIP")
             .mount("scripts", SCRIPTS, Source::ConfigMap(self.named("daemon")))
-            .mount("run", "/run/ovn", Source::Scratch);
+            .mount("run", "/run/ovn", Source::EmptyDir { size_limit: None });
         if let Some(encryption) = encryption {
             program = program.mount("tls", FOLDER, Source::Secret(encryption.servers.clone()));
         }

@@ -65,6 +65,10 @@ mod tests {
         Some(amounts.into())
     }
 
+    fn empty_dir(size_limit: Option<u64>) -> Source {
+        Source::EmptyDir { size_limit }
+    }
+
     fn limit(resources: &ResourceRequirements) -> Option<&str> {
         let limits = resources.limits.as_ref()?;
         limits.get(EPHEMERAL_STORAGE).map(|limit| limit.0.as_str())
@@ -72,12 +76,12 @@ mod tests {
 
     #[rstest]
     #[case::no_volume(vec![], "4Gi")]
-    #[case::small_volumes(vec![Source::Scratch, Source::Secret("keys".to_owned())], "4Gi")]
+    #[case::small_volumes(vec![empty_dir(None), Source::Secret("keys".to_owned())], "4Gi")]
     #[case::persistent_volume(vec![Source::Claim("images".to_owned())], "4Gi")]
-    #[case::room(vec![Source::Scratch, Source::Room(10 * GIB)], "14Gi")]
-    #[case::part_of_a_gibibyte(vec![Source::Room(10 * GIB + 1)], "15Gi")]
-    #[case::images(vec![Source::Images, Source::Room(GIB)], "2053Gi")]
-    #[case::more_than_there_is(vec![Source::Room(u64::MAX)], "17179869184Gi")]
+    #[case::size_limit(vec![empty_dir(None), empty_dir(Some(10 * GIB))], "14Gi")]
+    #[case::part_of_a_gibibyte(vec![empty_dir(Some(10 * GIB + 1))], "15Gi")]
+    #[case::images(vec![Source::Images, empty_dir(Some(GIB))], "2053Gi")]
+    #[case::more_than_there_is(vec![empty_dir(Some(u64::MAX))], "17179869184Gi")]
     fn limit_of_ephemeral_storage_includes_volumes(
         #[case] sources: Vec<Source>,
         #[case] all: &str,
@@ -116,8 +120,8 @@ mod tests {
 
     /// Otherwise the limits of the other containers would be the limit of the pod.
     #[rstest]
-    #[case::small("1Gi", Source::Scratch, "4Gi")]
-    #[case::larger_than_the_default("50Gi", Source::Scratch, "50Gi")]
+    #[case::small("1Gi", empty_dir(None), "4Gi")]
+    #[case::larger_than_the_default("50Gi", empty_dir(None), "50Gi")]
     #[case::within_the_volumes("50Gi", Source::Images, "2052Gi")]
     #[case::larger_than_the_volumes("3Ti", Source::Images, "3Ti")]
     fn request_of_ephemeral_storage_gets_a_limit(

@@ -34,9 +34,10 @@ pub enum Source {
     /// A PersistentVolumeClaim.
     Claim(String),
     /// An empty folder for files that are deleted with the pod.
-    Scratch,
-    /// The same with a limit in bytes. A pod that exceeds it is evicted.
-    Room(u64),
+    EmptyDir {
+        /// The most bytes that it may have. A pod that exceeds them is evicted.
+        size_limit: Option<u64>,
+    },
     /// The same for images that are staged or converted, as large as they are.
     Images,
 }
@@ -46,7 +47,7 @@ impl Mount {
     pub(super) fn mounted(&self) -> VolumeMount {
         let writable = matches!(
             self.source,
-            Source::Scratch | Source::Room(_) | Source::Images | Source::Claim(_)
+            Source::EmptyDir { .. } | Source::Images | Source::Claim(_)
         );
         VolumeMount {
             name: self.name.clone(),
@@ -60,8 +61,8 @@ impl Mount {
     pub(super) fn ephemeral_bytes(&self) -> u64 {
         match &self.source {
             Source::Images => IMAGES,
-            Source::Room(bytes) => *bytes,
-            Source::Secret(_) | Source::ConfigMap(_) | Source::Claim(_) | Source::Scratch => 0,
+            Source::EmptyDir { size_limit } => size_limit.unwrap_or_default(),
+            Source::Secret(_) | Source::ConfigMap(_) | Source::Claim(_) => 0,
         }
     }
 
@@ -88,10 +89,10 @@ impl Mount {
                 }),
                 ..volume
             },
-            Source::Scratch | Source::Images => empty_dir(&self.name),
-            Source::Room(bytes) => Volume {
+            Source::Images => empty_dir(&self.name),
+            Source::EmptyDir { size_limit } => Volume {
                 empty_dir: Some(EmptyDirVolumeSource {
-                    size_limit: Some(Quantity(bytes.to_string())),
+                    size_limit: size_limit.map(|bytes| Quantity(bytes.to_string())),
                     ..EmptyDirVolumeSource::default()
                 }),
                 ..volume

@@ -233,7 +233,7 @@ impl Network<'_> {
                 SETTINGS,
                 Source::ConfigMap(self.settings(database)),
             )
-            .mount("run", "/run/ovn", Source::Scratch);
+            .mount("run", "/run/ovn", Source::EmptyDir { size_limit: None });
         // Unlike the file, the variable is never older than the pod.
         program.env.push(EnvVar {
             name: "CREATED".to_owned(),
