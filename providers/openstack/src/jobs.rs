@@ -138,9 +138,7 @@ impl<'a> Jobs<'a> {
     /// spec changes. A running Job is never interrupted.
     pub fn once(&self, task: &Task, desired: &mut DesiredState) -> Progress {
         if let Lookup::Unknown(message) = &self.seen {
-            return Progress::Unknown {
-                message: message.clone(),
-            };
+            return Progress::unknown(message);
         }
         let mut same = self.found().filter(|job| is_for(job, task));
         if let Some(done) = same.clone().find(|job| has(job, "Complete")) {

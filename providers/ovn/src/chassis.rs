@@ -164,12 +164,9 @@ fn is_deleted(cluster: &Live<Custom<OvnClusterSpec>>) -> bool {
 
 /// Asks the southbound database of the namespace's OVNCluster.
 fn observe(namespace: &str, observed: &ObservedState<'_>) -> Result<(Access, Answer), Progress> {
-    let unknown = |message| Progress::Unknown { message };
-    let clusters = match observed.list::<Custom<OvnClusterSpec>>(namespace, &[]) {
-        Lookup::Found(clusters) => clusters,
-        Lookup::Missing => Vec::new(),
-        Lookup::Unknown(message) => return Err(unknown(message)),
-    };
+    let clusters = observed.list::<Custom<OvnClusterSpec>>(namespace, &[]);
+    let clusters = clusters.known().map_err(Progress::unknown)?;
+    let clusters = clusters.unwrap_or_default();
     let [cluster] = clusters.as_slice() else {
         return Err(Progress::failed(
             Reason::NoCluster,
@@ -180,20 +177,15 @@ fn observe(namespace: &str, observed: &ObservedState<'_>) -> Result<(Access, Ans
         ));
     };
     let network = Network::new(&cluster.metadata.name, namespace, &cluster.body.spec);
-    let pods = match network.observe(Database::Southbound, observed) {
-        Lookup::Found(pods) => pods,
-        Lookup::Missing => Vec::new(),
-        Lookup::Unknown(message) => return Err(unknown(message)),
-    };
+    let pods = network.observe(Database::Southbound, observed).known();
+    let pods = pods.map_err(Progress::unknown)?.unwrap_or_default();
     let client = network.client(observed)?;
     let query = network.query(Database::Southbound, &pods, client.as_ref());
     let query = query.ok_or_else(|| {
         let message = "waits for a ready member of the southbound database";
         Progress::waiting(Reason::WaitingFor("Members"), message)
     })?;
-    match query.observe(observed) {
-        Lookup::Found(answer) => Ok((query.access, answer)),
-        Lookup::Missing => Err(unknown("the southbound database gave no answer".to_owned())),
-        Lookup::Unknown(message) => Err(unknown(message)),
-    }
+    let missing = || Progress::unknown("the southbound database gave no answer");
+    let answer = query.observe(observed).awaited(missing)?;
+    Ok((query.access, answer))
 }

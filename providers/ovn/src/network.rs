@@ -12,7 +12,7 @@ use k8s_openapi::api::networking::v1::{
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState};
+use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, label_pairs};
 use provider_openstack::table::OVN;
 use provider_openstack::{PodSettings, pods_of, selector};
 
@@ -188,11 +188,7 @@ impl<'a> Network<'a> {
         observed: &ObservedState<'_>,
     ) -> Lookup<Vec<Live<Pod>>> {
         let labels = self.labels(database.short());
-        let labels: Vec<(&str, &str)> = labels
-            .iter()
-            .map(|(label, value)| (label.as_str(), value.as_str()))
-            .collect();
-        observed.list::<Pod>(self.namespace, &labels)
+        observed.list::<Pod>(self.namespace, &label_pairs(&labels))
     }
 
     /// What is asked of a database: of its ready members, so that a change of readiness is another query. None while no

@@ -51,11 +51,10 @@ impl Network<'_> {
         desired: &mut DesiredState,
     ) -> Awaited<()> {
         let name = self.named(COMPONENT);
-        let before = match observed.get::<Secret>(self.namespace, &name) {
-            Lookup::Found(secret) => secret.body.data.unwrap_or_default(),
-            Lookup::Missing => Default::default(),
-            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-        };
+        let secret = observed.get::<Secret>(self.namespace, &name).known();
+        let secret = secret.map_err(Progress::unknown)?;
+        let before = secret.and_then(|secret| secret.body.data);
+        let before = before.unwrap_or_default();
         let node = encryption.map(|encryption| encryption.node.clone());
         let node = node.transpose()?;
         let before = |key: &str| before.get(key).cloned();

@@ -131,9 +131,7 @@ impl<'a> Runs<'a> {
     /// Waits for the dependencies, and for a run of the schedule.
     fn free(&self, waits: &Progress) -> Awaited<()> {
         if let Lookup::Unknown(message) = &self.pods {
-            return Err(Progress::Unknown {
-                message: message.clone(),
-            });
+            return Err(Progress::unknown(message));
         }
         let scheduled = self.service.named(SCHEDULED);
         let busy = self

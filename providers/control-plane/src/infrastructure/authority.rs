@@ -67,9 +67,7 @@ impl Recipe<'_> {
                 ),
             ),
             Ok(_) => return,
-            Err(message) => Progress::Unknown {
-                message: message.clone(),
-            },
+            Err(message) => Progress::unknown(message),
         };
         conditions.note(ISSUER_EXCLUSIVE, &progress);
     }

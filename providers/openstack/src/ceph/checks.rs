@@ -170,9 +170,6 @@ fn seen(
         let message = format!("waits for a check of pool {}", pool.pool);
         Progress::waiting(Reason::WaitingFor("Job"), message)
     };
-    let unknown = |message: &String| Progress::Unknown {
-        message: message.clone(),
-    };
     let (id, user, name) = (pool.id(), &pool.user, &pool.pool);
     let unreached = format!("user {user} doesn't reach pool {name} of Ceph since ");
     let since = before.and_then(|condition| condition.message.split_once(&unreached));
@@ -181,7 +178,7 @@ fn seen(
         Ok(last) => last
             .as_ref()
             .and_then(|check| Some((check, check.pools.iter().find(|found| found.id == id)?))),
-        Err(message) => return (unknown(message), unknown(message)),
+        Err(message) => return (Progress::unknown(message), Progress::unknown(message)),
     };
     // The Job of a new pool, user or key has just checked it. What the last check found holds although its pod is deleted.
     let Some((check, found)) = found else {
@@ -204,7 +201,7 @@ fn seen(
     );
     (
         Progress::failing(Reason::CephUnreachable, &message),
-        unknown(&message),
+        Progress::unknown(message),
     )
 }
 
