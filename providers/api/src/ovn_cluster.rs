@@ -69,8 +69,8 @@ pub struct OvnClusterSpec {
     pub ovs: NodeDaemon,
     /// Where Neutron finds the databases.
     pub neutron_integration: NeutronIntegration,
-    /// Encryption between all of them. Every certificate of the issuer may change the databases, so it must sign for this control
-    /// plane alone.
+    /// Encryption between all of them. The issuer must sign for this control plane alone, because every certificate of it gives
+    /// access to the databases.
     pub tls: Tls,
     /// Namespaces besides the OVNCluster's own whose pods may connect to the northbound database and, without TLS, to the
     /// southbound one: those of ovn-operator, and of a Neutron elsewhere. Without it c5c3-system, infrastructure-operators,

@@ -207,7 +207,7 @@ reasons! {
         NotRegistered,
         /// The node's ovn-controller doesn't apply changes any more: check its pod on the node.
         Silent,
-        /// Every certificate of the ClusterIssuer that the message names gives access to the databases, also those that it signs for others:
+        /// Every certificate of the ClusterIssuer that the message names, also of others, gives access to the databases:
         /// [give OVN an authority of its own](ovn.md#change-the-authority).
         IssuerShared,
     }

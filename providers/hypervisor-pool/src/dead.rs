@@ -11,11 +11,11 @@ pub fn report(nodes: &[Live<Node>], state: &PoolState, conditions: &mut Conditio
     let dead = nodes.iter().zip(&state.nodes);
     let dead = dead.filter(|(_, node)| node.state.is_dead());
     let dead = dead.map(|(node, _)| {
-        let lease = nodes::lease(node).map(|lease| format!("leased by {lease}, "));
         let since = node.body.not_ready_since();
         let since = since.map_or_else(String::new, |since| since.to_string());
+        let lease = nodes::lease(node).map(|lease| format!(", leased by {lease}"));
         let name = &node.metadata.name;
-        format!("{name} ({}since {since})", lease.unwrap_or_default())
+        format!("{name} (since {since}{})", lease.unwrap_or_default())
     });
     let dead: Vec<String> = dead.collect();
     if dead.is_empty() {
@@ -27,12 +27,12 @@ pub fn report(nodes: &[Live<Node>], state: &PoolState, conditions: &mut Conditio
     let unreplaced: usize = parts.map(|part| part.unreplaced).sum();
     let unreplaced = match unreplaced {
         0 => String::new(),
-        count => format!(
-            "For {count} of them, shares get no other nodes, because so many are down at once. "
-        ),
+        count => {
+            format!("For {count} of them, shares get no others, because so many are down at once. ")
+        }
     };
     let message = format!(
-        "these nodes haven't been Ready for {} minutes, and keep the leases that they have, because servers may still run there: {}. \
+        "these nodes haven't been Ready for {} minutes: {}. They keep their leases, because servers may still run there. \
          {unreplaced}Repair them, or cordon those that stay away, so that others replace them. Where a machine is off for good, delete its \
          Node, and evacuate its servers",
         nodes::DEAD_AFTER.as_mins(),

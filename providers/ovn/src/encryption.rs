@@ -103,9 +103,9 @@ impl Network<'_> {
         let shared = issuer.filter(|issuer| issuer.kind == IssuerKind::ClusterIssuer);
         if let Some(shared) = shared {
             let message = format!(
-                "every certificate of ClusterIssuer {} gives access to the databases, also those that it signs for others: choose a time \
-                 when no client has to connect for some minutes, and name in tls.issuerRef an Issuer of this namespace that signs for this OVNCluster alone \
-                 (of a ControlPlane: {ISSUER_EXCLUSIVE} of the ControlPlane says which)",
+                "every certificate of ClusterIssuer {}, also of others, gives access to the databases: when no client has to connect for \
+                 some minutes, name in tls.issuerRef an Issuer that signs for this OVNCluster alone (of a ControlPlane: as its condition \
+                 {ISSUER_EXCLUSIVE} says)",
                 shared.name
             );
             let progress = Progress::failed(Reason::IssuerShared, message);

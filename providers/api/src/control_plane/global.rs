@@ -77,8 +77,8 @@ pub struct ControlPlaneTls {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer_ref: Option<IssuerRef>,
     /// Cert-manager's issuer of certificates for names within the cluster. Without it a certificate authority of the control
-    /// plane's own. OVN has that authority where this is a ClusterIssuer, too, because every certificate of its issuer may change the
-    /// networks.
+    /// plane's own, which OVN has also where this is a ClusterIssuer: every certificate of OVN's issuer gives access to its
+    /// databases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub internal_issuer_ref: Option<IssuerRef>,
 }

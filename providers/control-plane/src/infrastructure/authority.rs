@@ -59,9 +59,9 @@ impl Recipe<'_> {
             Ok(Some(issuer)) if is_shared(issuer) => Progress::failed(
                 Reason::IssuerShared,
                 format!(
-                    "every certificate of ClusterIssuer {} gives access to the databases of OVN, also those that it signs for others: \
-                     choose a time when Neutron may be away for some minutes, and give OVN an authority of its own by `kubectl patch ovnclusters.ovn.c5c3.io \
-                     ovn -n {namespace} --type merge -p \
+                    "every certificate of ClusterIssuer {}, also of others, gives access to the databases of OVN: when Neutron may be \
+                     unavailable for some minutes, give OVN an authority of its own by `kubectl patch ovnclusters.ovn.c5c3.io ovn \
+                     -n {namespace} --type merge -p \
                      '{{\"spec\":{{\"tls\":{{\"issuerRef\":{{\"name\":\"{AUTHORITY}\",\"kind\":\"Issuer\"}}}}}}}}'`",
                     issuer.name
                 ),

@@ -132,8 +132,8 @@ fn ovn_that_exists_keeps_a_cluster_issuer_until_it_is_told_otherwise() {
     stage.simulate();
     assert_eq!(issuer(&stage, Node::Ovn), internal);
     assert_eq!(authority_exists(&stage), [false; 3]);
-    let says = "every certificate of ClusterIssuer internal gives access to the databases of OVN, also those that it signs for others: choose \
-                a time when Neutron may be away for some minutes, and give OVN an authority of its own by `kubectl patch \
+    let says = "every certificate of ClusterIssuer internal, also of others, gives access to the databases of OVN: when Neutron may be \
+                unavailable for some minutes, give OVN an authority of its own by `kubectl patch \
                 ovnclusters.ovn.c5c3.io ovn -n openstack --type merge -p \
                 '{\"spec\":{\"tls\":{\"issuerRef\":{\"name\":\"openstack-ca\",\"kind\":\"Issuer\"}}}}'`";
     let expected = ["False", "IssuerShared", says].map(str::to_owned);

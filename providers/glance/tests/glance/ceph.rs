@@ -271,7 +271,7 @@ fn pools_are_unknown_when_no_check_has_ended_for_half_an_hour() {
 #[case::on_osds_that_others_fill(
     json!({ "stored": 10u64 << 30, "free": 20u64 << 30, "quota": 100u64 << 30, "osds": 85 }),
     "False",
-    "the OSDs that pool images of Ceph is on are 85 % full with all pools: add OSDs"
+    "the OSDs of pool images of Ceph are 85 % full with all their pools: add OSDs"
 )]
 #[case::on_osds_with_capacity(
     json!({ "stored": 10, "free": 20, "quota": 0, "osds": 84 }),

@@ -61,9 +61,9 @@ fn node_that_is_not_ready_is_dead_after_15_minutes_and_the_pool_wakes_then() {
     assert_eq!(phase(&cluster, "node-b"), None, "it isn't drained for that");
     let since = dead_at - SignedDuration::from_mins(15);
     let message = format!(
-        "these nodes haven't been Ready for 15 minutes, and keep the leases that they have, because servers may still run there: node-b \
-         (leased by prod, since {since}). Repair them, or cordon those that stay away, so that others replace them. Where a machine is off \
-         for good, delete its Node, and evacuate its servers"
+        "these nodes haven't been Ready for 15 minutes: node-b (since {since}, leased by prod). They keep their leases, because servers \
+         may still run there. Repair them, or cordon those that stay away, so that others replace them. Where a machine is off for good, \
+         delete its Node, and evacuate its servers"
     );
     let expected = ["False".to_owned(), "NodeNotReady".to_owned(), message];
     assert_eq!(nodes_ready(&cluster), Some(expected));
@@ -155,7 +155,7 @@ fn nodes_are_not_dead_while_more_than_half_of_the_pool_is_down() {
     let composed = reconcile_pool(&mut cluster);
     assert_eq!(composed.desired.requeue_at, None, "it is no hot loop");
     let [_, _, message] = nodes_ready(&cluster).unwrap();
-    let why = "For 4 of them, shares get no other nodes, because so many are down at once. ";
+    let why = "For 4 of them, shares get no others, because so many are down at once. ";
     assert!(message.contains(why), "{message}");
 
     start(&mut cluster, "node-a");

@@ -231,7 +231,7 @@ impl Found {
                 Some(percent) => Progress::failing(
                     Reason::NearlyFull,
                     format!(
-                        "the OSDs that pool {name} of Ceph is on are {percent} % full with all pools: add OSDs to the storage cluster, or \
+                        "the OSDs of pool {name} of Ceph are {percent} % full with all their pools: add OSDs to the storage cluster, or \
                          delete what isn't needed"
                     ),
                 ),

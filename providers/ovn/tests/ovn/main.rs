@@ -117,9 +117,9 @@ fn issuer_that_may_sign_for_others_is_reported() {
         conditions.find(|condition| condition.starts_with("IssuerExclusive"))
     };
     let shared = json!({ "name": "site", "kind": "ClusterIssuer" });
-    let says = "IssuerExclusive IssuerShared every certificate of ClusterIssuer site gives access to the databases, also those that it signs for \
-                others: choose a time when no client has to connect for some minutes, and name in tls.issuerRef an Issuer of this \
-                namespace that signs for this OVNCluster alone (of a ControlPlane: IssuerExclusive of the ControlPlane says which)";
+    let says = "IssuerExclusive IssuerShared every certificate of ClusterIssuer site, also of others, gives access to the databases: when no \
+                client has to connect for some minutes, name in tls.issuerRef an Issuer that signs for this OVNCluster alone (of a \
+                ControlPlane: as its condition IssuerExclusive says)";
     assert_eq!(
         reported(json!({ "issuerRef": shared })),
         Some(says.to_owned())
