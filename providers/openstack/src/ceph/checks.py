@@ -21,7 +21,7 @@ def ask(cluster, **command):
 
 
 def capacity(cluster, pool):
-    """Returns the bytes that a pool has stored, that it can store besides, and that its quota is; nothing where Ceph doesn't tell."""
+    """Returns the bytes that a pool stores and can still store, its quota, and how full its OSDs are; nothing if Ceph refuses to say."""
     usage, quota = ask(cluster, prefix="df"), ask(cluster, prefix="osd pool get-quota", pool=pool)
     for entry in usage["pools"] if usage and quota else []:
         if entry["name"] == pool:
@@ -36,7 +36,7 @@ def capacity(cluster, pool):
 
 
 def osds(cluster, usage, pool):
-    """Returns how full the OSDs are that a pool is on, in percent, by their device class; nothing where Ceph doesn't tell."""
+    """Returns how full the OSDs of a pool are, in percent, by their device class; None if Ceph refuses to say."""
     rule = ask(cluster, prefix="osd pool get", pool=pool, var="crush_rule")
     rule = rule and ask(cluster, prefix="osd crush rule dump", name=rule["crush_rule"])
     # A rule takes a root, for instance default, or the OSDs of one class in it, for instance default~nvme.
