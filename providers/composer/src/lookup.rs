@@ -53,7 +53,7 @@ impl<T> Lookup<T> {
         known.ok_or_else(missing)
     }
 
-    /// Looks at what was found, without taking it.
+    /// Borrows what was found.
     pub fn as_ref(&self) -> Lookup<&T> {
         match self {
             Self::Found(value) => Lookup::Found(value),
@@ -157,7 +157,7 @@ pub enum Dependency {
 pub struct Selection {
     /// The kind.
     pub kind: ResourceKind,
-    /// The namespace; it means nothing where the kind is cluster-scoped.
+    /// The namespace; ignored where the kind is cluster-scoped.
     pub namespace: String,
     /// The labels.
     pub labels: BTreeMap<String, String>,

@@ -115,7 +115,7 @@ impl Node {
         is_ready(&self.status.conditions)
     }
 
-    /// Since when a node isn't Ready; none for one that is, or that nobody has reported on.
+    /// Since when a node isn't Ready; none for one that is, or that has no such condition.
     pub fn not_ready_since(&self) -> Option<Timestamp> {
         let mut conditions = self.status.conditions.iter();
         let ready = conditions.find(|condition| condition.type_ == "Ready")?;

@@ -128,7 +128,7 @@ pub fn issuance(
         (Lookup::Unknown(message), _) => Progress::Unknown { message },
         (_, Some(why)) => waits(&why),
         (Lookup::Found(Some(ready)), None) if ready.status == "True" => Progress::Ready,
-        (Lookup::Found(_) | Lookup::Missing, None) => waits("it hasn't looked at the Certificate"),
+        (Lookup::Found(_) | Lookup::Missing, None) => waits("it hasn't reconciled the Certificate"),
     }
 }
 

@@ -18,9 +18,9 @@ impl Cluster<'_> {
     ///
     /// Whoever was admitted stays as long as it asks, and gets more nodes where they fit. It stays, too, when the pool becomes dedicated or
     /// no longer allows its namespace, since its servers run there, but is promised no more nodes. A claim that was restored from a backup asks
-    /// only once what it composed is handed over to it, and stays until then. A consumer whose Object has no controller stays, too, although
-    /// the status may have lost it. Others follow by age, where the nodes that they can't do without fit into what the pool can have; a
-    /// dedicated pool admits one.
+    /// only once what it composed is handed over to it, and stays until then. A consumer whose Object has no controller stays, too, even if
+    /// the status has lost it. Others follow by age, where the nodes that they can't do without fit into what the pool can have; a dedicated
+    /// pool admits one.
     pub fn consumers<K: Pool>(
         &self,
         spec: &K,
@@ -128,7 +128,7 @@ impl Cluster<'_> {
     }
 }
 
-/// The consumers of last time, and those of Objects without a controller, which a status that got lost doesn't name.
+/// The consumers of last time, and those of Objects without a controller, which a lost status doesn't name.
 fn recorded(last: &[Consumer], unowned: &[Consumer]) -> Vec<Consumer> {
     let mut paths: BTreeSet<_> = last.iter().map(path).collect();
     let mut recorded = last.to_vec();

@@ -138,7 +138,7 @@ fn consumer_whose_object_has_no_controller_keeps_its_nodes() {
 }
 
 #[test]
-fn object_without_a_controller_counts_as_a_consumer_although_the_status_got_lost() {
+fn object_without_a_controller_is_a_consumer_even_if_the_status_is_lost() {
     let mut call = nearly_full();
     call.composite["status"] = json!({});
     let newcomer = asked(&call, "c/large", "01", 4);
@@ -188,7 +188,7 @@ fn namespaced_object_without_a_controller_is_its_namespaces_whatever_its_labels_
 }
 
 #[test]
-fn consumer_that_doesnt_say_how_many_nodes_it_needs_keeps_those_that_it_was_promised() {
+fn consumer_that_does_not_say_how_many_nodes_it_needs_keeps_those_that_it_was_promised() {
     let call = nearly_full();
     let consumers = call.composite["status"]["consumers"].clone();
     let mut request = asked(&call, "b/prod", "03", 4);

@@ -142,7 +142,7 @@ impl<'a> Korc<'a> {
             ),
             (_, Lookup::Found(Some(it))) => waiting(key, &why(&it)),
             (_, Lookup::Found(None) | Lookup::Missing) => {
-                waiting(key, "K-ORC hasn't looked at it yet")
+                waiting(key, "K-ORC hasn't reconciled it yet")
             }
         };
         State { id: None, progress }

@@ -99,7 +99,7 @@ fn internal_issuer_takes_the_place_of_the_own_authority() {
 
 /// A node of another control plane would change the networks of this one.
 #[test]
-fn ovn_has_the_own_authority_where_the_internal_issuer_signs_for_others() {
+fn ovn_has_its_own_authority_where_the_internal_issuer_signs_for_others() {
     let stage = Stage::running(shared("internal"));
     let own = json!({ "name": "openstack-ca", "kind": "Issuer" });
     let internal = json!({ "name": "internal", "kind": "ClusterIssuer" });
@@ -120,7 +120,7 @@ fn ovn_has_the_own_authority_where_the_internal_issuer_signs_for_others() {
 
 /// Its clients couldn't connect with certificates of another authority.
 #[test]
-fn ovn_that_exists_keeps_a_cluster_issuer_until_it_is_told_otherwise() {
+fn ovn_that_exists_keeps_a_cluster_issuer_until_another_is_named() {
     let mut stage = Stage::running(shared("internal"));
     let ovn = Node::Ovn.step().keys(NAMESPACE).next().unwrap();
     // As earlier versions composed it.

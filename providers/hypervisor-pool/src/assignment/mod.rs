@@ -229,7 +229,7 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
     let reserve = size(reserve).saturating_sub(spare.count());
     let mut held: BTreeMap<&str, Held<'_>> =
         seen.iter().map(|plane| (*plane, Held::default())).collect();
-    // Those that stay in the pool, and that no share holds on to.
+    // Those that stay in the pool, and that no share keeps.
     let mut divisible = 0;
     for node in nodes {
         let holder = node

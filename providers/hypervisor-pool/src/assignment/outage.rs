@@ -34,7 +34,7 @@ impl Count {
 /// Marks the dead nodes of a rack, a zone or a pool of which more than half isn't Ready as away, so that they aren't replaced.
 pub fn mark_away(nodes: &mut [Node]) {
     if nodes.iter().all(|node| node.state != State::Dead) {
-        // As in most pools, at most times.
+        // Most pools, most of the time.
         return;
     }
     for index in away(nodes) {

@@ -178,7 +178,7 @@ fn tenth_of_a_pool_is_replaced_and_shares_take_turns() {
     assert_eq!(planes, ["plane-0", "plane-1"]);
 }
 
-/// Its servers run, and nobody knows yet whether the dead ones come back.
+/// Its servers run, and the dead ones may come back.
 #[test]
 fn no_node_that_works_is_drained_for_min_hosts_of_a_share_with_dead_nodes() {
     let mut nodes = leased(0..5, Some(1), State::Dead);
@@ -215,7 +215,7 @@ fn cordoned_dead_nodes_are_replaced_however_many_there_are() {
 }
 
 #[test]
-fn of_a_node_that_is_back_and_its_replacement_the_one_without_servers_is_drained() {
+fn node_that_is_back_is_drained_unless_only_its_replacement_has_no_servers() {
     let (nodes, shares) = failing(1, 10, 12);
     let division = divide(&nodes, &shares, 0);
     let names: Vec<&String> = division.granted.keys().collect();

@@ -250,7 +250,7 @@ fn pool_waits_for_a_nova_without_any_compute_service() {
 }
 
 #[test]
-fn of_a_node_that_is_back_and_its_replacement_the_one_with_fewer_servers_is_drained() {
+fn node_that_is_back_is_drained_unless_its_replacement_has_fewer_servers() {
     for (servers, gives) in [([3, 0], "node-d"), ([0, 3], "node-b")] {
         let (mut cluster, nova) = started();
         cluster.edit(&share_key("prod"), |share| {

@@ -15,7 +15,7 @@ fn replicas(cluster: &Cluster) -> Option<&Value> {
 }
 
 #[test]
-fn an_autoscaler_chooses_within_its_bounds() {
+fn autoscaler_chooses_within_its_bounds() {
     let mut cluster = with(json!({ "autoscaling": { "maxReplicas": 6 } }));
     assert_eq!(replicas(&cluster), Some(&json!(2)));
     let scaler = &cluster.get::<HorizontalPodAutoscaler>("keystone").unwrap()["spec"];
@@ -56,7 +56,7 @@ fn replicas_stay_while_it_is_unknown_how_many_an_autoscaler_chose() {
 }
 
 #[test]
-fn an_autoscaler_without_a_measure_or_room_is_refused() {
+fn autoscaler_without_a_measure_or_a_range_is_refused() {
     for (more, says) in [
         (
             json!({ "autoscaling": { "maxReplicas": 1 } }),

@@ -70,7 +70,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Looks at the objects of a selection, by name. Where one is unknown, all are.
+    /// Looks up the objects of a selection, by name. Where one is unknown, all are.
     fn select<T>(
         &self,
         selection: &Selection,

@@ -52,7 +52,7 @@ impl Controller {
                 continue;
             }
             if !is_read {
-                warn!(kind = %subject.key.kind, place = %subject.id.place, ROUNDS, "asks for more each time");
+                warn!(kind = %subject.key.kind, place = %subject.id.place, ROUNDS, "looks up more each time");
             }
             let mut composed = composed.unwrap_or_else(|_| {
                 error!(kind = %subject.key.kind, place = %subject.id.place, "the composer panicked");

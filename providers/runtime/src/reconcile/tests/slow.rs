@@ -18,7 +18,7 @@ use crate::cache::follow;
 use crate::driver::{Driver, DriverError};
 use crate::testing::{Server, THING, controller, during, until};
 
-/// How many things the operator asks at once.
+/// How many requests the operator sends at once.
 const MANY: usize = 20;
 
 /// A system that counts requests.
@@ -47,7 +47,7 @@ impl Driver for Slow {
     }
 }
 
-/// Asks many things by the time, and one more once it knows them.
+/// Sends many requests that have the time in them, and one more once it has their responses.
 struct Asker;
 
 impl Operator for Asker {
