@@ -14,8 +14,8 @@ pub trait Driver: Send + Sync {
     /// The system's name in [`ExternalRequest::system`](provider_composer::ExternalRequest::system).
     fn system(&self) -> &'static str;
 
-    /// How long a response is valid for reconciles that begin; one that has seen it keeps it to its end. A composer that needs the next one
-    /// then requests a reconcile at that time.
+    /// How long a response is valid. A reconcile that has seen it keeps it to its end. A composer that needs the next one then requests a
+    /// reconcile at that time.
     fn validity(&self) -> Duration {
         REMEMBERED
     }

@@ -81,10 +81,10 @@ impl Cluster<'_> {
         Ok(admitted)
     }
 
-    /// Returns the consumers of last time that request nothing and stay: those of Objects without a controller, and those whose claims were
-    /// restored from a backup. Consumers whose claims this call doesn't look up are kept. Each write of the pool changes which claims are
-    /// looked up. With a fixed order, claims that never request anything would keep all later ones from being looked up, and their owner
-    /// could delete claims that then stay consumers.
+    /// Returns the consumers of last time that request nothing and stay: those of Objects without a controller, those whose claims were
+    /// restored from a backup, and those whose claims this call doesn't look up. Each write of the pool changes which claims are looked up.
+    /// With a fixed order, claims that never request anything would keep all later ones from being looked up, and their owner could delete
+    /// claims that then stay consumers.
     fn silent<K: Pool>(
         &self,
         last: &[Consumer],

@@ -143,7 +143,7 @@ pub fn requests(
 
 impl Object {
     /// What is requested of a pool. Without a controller, as after a restore without ownerReferences, the request has no UID: what the Object
-    /// stands for may be in use. Only where the provider may do no more than observe, no pool has admitted the claim, and nothing is requested.
+    /// stands for may be in use. One that the provider may only observe requests nothing, since no pool has admitted its claim.
     ///
     /// A namespaced Object is its namespace's, whatever its labels say.
     fn of(self, pool: &Metadata) -> Option<PoolRequest> {

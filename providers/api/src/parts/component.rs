@@ -27,7 +27,7 @@ impl<const REPLICAS: u32> Default for Component<REPLICAS> {
     }
 }
 
-/// The API of a service of several components. It has `REPLICAS` replicas where no number is given.
+/// The API of a service. It has `REPLICAS` replicas where no number is given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default = "ApiComponent::default")]
 #[schemars(default)]

@@ -1,7 +1,7 @@
 //! How many dead nodes are replaced.
 //!
-//! A dead node keeps its lease, so that each replacement makes its share larger than it should be, and takes a free node from others. Dead
-//! machines are few, and many dead nodes at once most likely come back.
+//! A dead node keeps its lease, so that each replacement makes its share larger than it should be, and takes a free node from others.
+//! Machines fail one by one, and many dead nodes at once most likely come back.
 
 use super::due::Due;
 
