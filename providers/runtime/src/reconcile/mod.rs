@@ -35,6 +35,9 @@ use crate::queue::Outcome;
 /// How many subjects are reconciled at once, those that wait for an external system not counted.
 const WORKERS: usize = 8;
 
+/// How long a subject rests at most because its reconcile took long.
+const REST: Duration = Duration::from_secs(60);
+
 /// How many calls a reconcile makes concurrently.
 const AT_ONCE: usize = 4;
 
@@ -65,7 +68,27 @@ struct Subject<'a> {
 /// be read again without end, and so could what a composer reads by the time.
 struct Moment {
     now: Timestamp,
+    began: Instant,
     responses: Responses,
+}
+
+impl Moment {
+    fn begin() -> Self {
+        Self {
+            now: Timestamp::now(),
+            began: Instant::now(),
+            responses: Responses::new(),
+        }
+    }
+
+    /// How long to pause until another moment. As long at least as this reconcile took, up to [`REST`]: composers count from its beginning,
+    /// and a slow system would otherwise be asked again as soon as it has answered.
+    fn pause(&self, until: Timestamp) -> Duration {
+        let left = until.duration_since(Timestamp::now());
+        let left = Duration::try_from(left).unwrap_or_default();
+        left.max(self.began.elapsed().min(REST))
+            .max(Duration::from_secs(1))
+    }
 }
 
 /// The result of composing, and what was known.
@@ -190,10 +213,7 @@ impl Controller {
             }
             Start::Compose => {}
         }
-        let mut moment = Moment {
-            now: Timestamp::now(),
-            responses: Responses::new(),
-        };
+        let mut moment = Moment::begin();
         let composed = self.compose(subject, &subject.resource, &mut moment);
         let mut round = match composed.await {
             Ok(round) => round,
@@ -247,7 +267,8 @@ impl Controller {
             false if !is_complete || self.cache.is_stale(subject.id.operator) => Outcome::Failed,
             false => {
                 self.cache.rest(subject.reconcile(), &subject.head.uid);
-                Outcome::Done(composed.desired.requeue_at.map(until))
+                let wake = composed.desired.requeue_at;
+                Outcome::Done(wake.map(|wake| moment.pause(wake)))
             }
         })
     }
@@ -305,12 +326,4 @@ impl Subject<'_> {
 /// Returns a slot for each subject that is reconciled concurrently.
 pub(crate) fn slots() -> Semaphore {
     Semaphore::new(WORKERS)
-}
-
-/// How long until a moment.
-fn until(moment: Timestamp) -> Duration {
-    let left = moment.duration_since(Timestamp::now());
-    Duration::try_from(left)
-        .unwrap_or_default()
-        .max(Duration::from_secs(1))
 }

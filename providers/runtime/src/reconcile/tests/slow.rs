@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, join};
+use jiff::SignedDuration;
 use provider_composer::{
     Composed, DesiredState, ExternalRequest, Failure, Metadata, ObservedState, Operator, Owner,
     ResourceKind, Use,
 };
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{advance, sleep};
 
+use super::super::{Moment, REST};
 use crate::cache::follow;
 use crate::driver::{Driver, DriverError};
 use crate::testing::{Server, THING, controller, during, until};
@@ -109,4 +111,16 @@ async fn reconcile_reads_nothing_again_that_expires_while_it_reads_more() {
     )
     .await;
     assert_eq!(asked.load(Ordering::Relaxed), MANY + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reconcile_that_took_long_is_followed_by_as_long_a_pause() {
+    let moment = Moment::begin();
+    let valid = moment.now + SignedDuration::from_secs(10);
+    assert!(moment.pause(valid) <= Duration::from_secs(10));
+    assert_eq!(moment.pause(moment.now), Duration::from_secs(1));
+    advance(Duration::from_secs(40)).await;
+    assert_eq!(moment.pause(valid), Duration::from_secs(40));
+    advance(Duration::from_secs(400)).await;
+    assert_eq!(moment.pause(valid), REST);
 }
