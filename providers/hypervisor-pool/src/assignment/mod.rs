@@ -205,6 +205,11 @@ impl<'a> Held<'a> {
         }
     }
 
+    /// How many nodes it has beyond what it is due.
+    fn beyond(&self, due: usize) -> usize {
+        (self.leased.len() + self.dead.len()).saturating_sub(due)
+    }
+
     /// The number of dead nodes for which the share may get others.
     fn replaceable(&self, share: &Share) -> usize {
         let dead = self.dead.iter().filter(|node| node.state == State::Dead);
@@ -263,7 +268,11 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
     let due = due(&shares, &most, &counts, capacity);
     let replaceable = shares.iter().zip(&held);
     let replaceable = replaceable.map(|(share, held)| held.replaceable(share));
-    let replaced = replaced(&replaceable.collect::<Vec<_>>(), &due, nodes.len());
+    let replaceable: Vec<usize> = replaceable.collect();
+    let beyond = held.iter().zip(&due);
+    let beyond = beyond.map(|(held, due)| held.beyond(due.count));
+    let beyond: Vec<usize> = beyond.collect();
+    let replaced = replaced(&replaceable, &beyond, &due, nodes.len());
     let unreplaced = held.iter().zip(replaced);
     let unreplaced: Vec<usize> = unreplaced
         .map(|(held, replaced)| held.dead.len() - replaced)

@@ -12,15 +12,17 @@ fn limit(nodes: usize) -> usize {
     (nodes / TENTH).max(1)
 }
 
-/// Returns how many dead nodes of each share are replaced: at most a tenth of what it is due, and of all of the pool. Shares take turns.
-/// Neither number changes with a replacement, so that there is no further one.
-pub fn replaced(dead: &[usize], due: &[Due], pool: usize) -> Vec<usize> {
+/// Returns how many dead nodes of each share are replaced: at most a tenth of what it is due, and of all of the pool. Neither number changes
+/// with a replacement, so that there is no further one. A share that has so many nodes `beyond` what it is due has replaced as many, whichever
+/// share failed first; the others take turns.
+pub fn replaced(dead: &[usize], beyond: &[usize], due: &[Due], pool: usize) -> Vec<usize> {
     let most = dead.iter().zip(due);
     let most: Vec<usize> = most
         .map(|(dead, due)| limit(due.count).min(*dead))
         .collect();
-    let mut replaced = vec![0; most.len()];
-    let mut left = limit(pool);
+    let replaced = beyond.iter().zip(&most);
+    let mut replaced: Vec<usize> = replaced.map(|(beyond, most)| *beyond.min(most)).collect();
+    let mut left = limit(pool).saturating_sub(replaced.iter().sum());
     let mut is_open = true;
     while is_open {
         is_open = false;

@@ -164,6 +164,23 @@ fn tenth_of_a_share_is_replaced_and_one_node_of_a_small_one() {
 }
 
 #[test]
+fn tenth_of_a_pool_is_replaced_whichever_share_fails_first() {
+    let mut nodes = leased(0..2, Some(1), State::Available);
+    nodes.extend(leased(2..4, Some(2), State::Available));
+    nodes.extend(leased(4..10, None, State::Available));
+    let shares = [1, 2].map(|plane| share(plane, 1, 0, Some(2)));
+    nodes[3].state = State::Dead;
+    let younger = divide(&nodes, &shares, 0);
+    assert_eq!(younger.granted.len(), 1);
+    let mut nodes = carried_out(&nodes, &younger);
+    nodes[1].state = State::Dead;
+    let elder = divide(&nodes, &shares, 0);
+    assert!(elder.granted.is_empty() && elder.drained.is_empty());
+    let unreplaced = ["share-1", "share-2"].map(|name| elder.parts[name].unreplaced);
+    assert_eq!(unreplaced, [1, 0]);
+}
+
+#[test]
 fn tenth_of_a_pool_is_replaced_and_shares_take_turns() {
     let mut nodes = Vec::new();
     for plane in 0..3 {
