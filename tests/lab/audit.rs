@@ -27,6 +27,8 @@ pub struct Request {
     pub code: u16,
     /// When it was asked.
     pub time: Timestamp,
+    /// Whether it asked what a change would do.
+    pub is_dry_run: bool,
 }
 
 impl Request {
@@ -83,6 +85,8 @@ struct Event {
     user: User,
     #[serde(default)]
     user_agent: String,
+    #[serde(default, rename = "requestURI")]
+    uri: String,
     #[serde(default)]
     object_ref: ObjectReference,
     #[serde(default)]
@@ -126,6 +130,7 @@ impl From<Event> for Request {
             },
             code: event.response_status.code,
             time: event.request_received_timestamp,
+            is_dry_run: event.uri.contains("dryRun=All"),
         }
     }
 }

@@ -45,6 +45,17 @@ impl Cluster {
     }
 }
 
+/// Packs a chart as a version, and makes the folder with it a repository of charts.
+pub(crate) fn publish(chart: &Path, version: &str, repository: &Path) -> Result<()> {
+    let name = chart.display().to_string();
+    let mut package = helm(repository)?;
+    package.arg("package").arg(chart);
+    package.args(["--version", version, "--destination"]);
+    run(package.arg(repository), &name)?;
+    let mut index = helm(repository)?;
+    run(index.args(["repo", "index"]).arg(repository), &name).map(drop)
+}
+
 /// Helm, which keeps what it downloads and knows in this folder.
 fn helm(folder: &Path) -> Result<Command> {
     let mut helm = Command::new(Tool::Helm.path()?);
@@ -63,7 +74,7 @@ fn run(helm: &mut Command, chart: &str) -> Result<String> {
     let ran = helm.output().context("cannot run helm")?;
     ensure!(
         ran.status.success(),
-        "helm doesn't install {chart}: {}",
+        "helm fails for {chart}: {}",
         String::from_utf8_lossy(&ran.stderr)
     );
     String::from_utf8(ran.stdout).context("helm says no text")

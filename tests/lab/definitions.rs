@@ -145,6 +145,21 @@ impl Cluster {
         self.install_folder(Module::KOrc, BASES).await
     }
 
+    /// Installs Flux's custom resource definitions: GitRepository, Kustomization, HelmRelease and their like.
+    ///
+    /// # Errors
+    /// When they can't be had or aren't served in time.
+    pub(crate) async fn install_flux(&self) -> Result<()> {
+        for module in [
+            Module::SourceController,
+            Module::KustomizeController,
+            Module::HelmController,
+        ] {
+            self.install_folder(module, BASES).await?;
+        }
+        Ok(())
+    }
+
     /// Installs a custom resource definition of our own for SAP's Valkey, whose operator is in no Go proxy.
     ///
     /// # Errors

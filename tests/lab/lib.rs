@@ -39,6 +39,7 @@
 //! - A [`claims::Site`] is a [`Lab`] with our definitions and Compositions, on which claims are made;
 //!   [`claims::RunningOperators`] are our operators there, and [`Pods`] what a kubelet would report.
 //! - A [`claims::CloudSite`] is such a site whose claims become clouds in pods, and [`playground`] keeps one for people.
+//! - A [`GitHost`] serves repositories under the names of their real hosts, for [`Operator::flux`].
 //! - A [`Site`] is a cluster in which everything but our operator is simulated, for scenarios of very many control planes, or of
 //!   one again and again; a [`Gate`] counts what our operator writes, and shuts in the middle of it.
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
@@ -68,6 +69,7 @@ mod evidence;
 mod function;
 mod garden;
 mod gate;
+mod git;
 mod golang;
 mod image;
 mod keystone;
@@ -118,6 +120,7 @@ pub use evidence::results;
 pub use function::{Function, FunctionProgram, our_program};
 pub use garden::{Garden, SHOOT};
 pub use gate::Gate;
+pub use git::{GitHost, Repository};
 pub use image::Image;
 pub use keystone::Keystone;
 pub use kube::core::DynamicObject;

@@ -1,6 +1,7 @@
 //! Operators, others' and ours, run outside the cluster that they serve.
 
 mod c5c3;
+mod flux;
 
 use std::fs;
 use std::net::Ipv4Addr;

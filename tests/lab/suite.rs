@@ -160,6 +160,14 @@ pub const CLOUD_SITE: &[Need] = &[
     Need::Tool(Tool::Traefik),
 ];
 
+/// What [`Operator::flux`](crate::Operator::flux) needs.
+pub const FLUX: &[Need] = &[
+    Need::Tool(Tool::Helm),
+    Need::Tool(Tool::SourceController),
+    Need::Tool(Tool::KustomizeController),
+    Need::Tool(Tool::HelmController),
+];
+
 impl Scenario {
     /// Its name: the module and the function, for instance `claims::claims_on_1_20`.
     pub fn name(&self) -> &'static str {

@@ -76,6 +76,12 @@ pub enum Tool {
     Helm,
     /// Traefik, a controller of Gateways and Ingresses with a proxy of its own; see `tests/tools/traefik/replaced`.
     Traefik,
+    /// Flux's controller of sources.
+    SourceController,
+    /// Flux's controller of Kustomizations.
+    KustomizeController,
+    /// Flux's controller of HelmReleases.
+    HelmController,
 }
 
 impl Tool {
@@ -297,6 +303,27 @@ impl Tool {
                 folder: "traefik",
                 module: "github.com/traefik/traefik/v3",
                 package: "github.com/traefik/traefik/v3/cmd/traefik",
+                variables: &[],
+            },
+            Tool::SourceController => Recipe {
+                name: "source-controller",
+                folder: "flux",
+                module: "github.com/fluxcd/source-controller",
+                package: "github.com/fluxcd/source-controller",
+                variables: &[],
+            },
+            Tool::KustomizeController => Recipe {
+                name: "kustomize-controller",
+                folder: "flux",
+                module: "github.com/fluxcd/kustomize-controller",
+                package: "github.com/fluxcd/kustomize-controller",
+                variables: &[],
+            },
+            Tool::HelmController => Recipe {
+                name: "helm-controller",
+                folder: "flux",
+                module: "github.com/fluxcd/helm-controller",
+                package: "github.com/fluxcd/helm-controller",
                 variables: &[],
             },
         }

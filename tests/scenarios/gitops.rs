@@ -90,8 +90,8 @@ fn forbidden<T>(what: &str, response: Result<T>) -> Result<()> {
     Ok(())
 }
 
-/// A definition that accepts any field: the scenario checks rights and policies only.
-fn definition(group: &str, version: &str, kind: &str) -> String {
+/// A definition that accepts any field, for scenarios that don't need the kind's own.
+pub fn definition(group: &str, version: &str, kind: &str) -> String {
     let plural = format!("{}s", kind.to_lowercase());
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let definition = json!({

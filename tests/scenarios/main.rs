@@ -10,6 +10,7 @@ mod control_plane_speed;
 mod dashboard;
 mod every_part;
 mod first_cloud;
+mod flux;
 mod gitops;
 mod harness;
 mod keystone;
@@ -45,6 +46,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     control_plane_speed::SCENARIOS,
     dashboard::SCENARIOS,
     first_cloud::SCENARIOS,
+    flux::SCENARIOS,
     gitops::SCENARIOS,
     harness::SCENARIOS,
     keystone::SCENARIOS,

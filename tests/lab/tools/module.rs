@@ -33,11 +33,17 @@ pub enum Module {
     RabbitmqTopology,
     /// K-ORC, the operator of what is inside an OpenStack.
     KOrc,
+    /// Flux's sources.
+    SourceController,
+    /// Flux's Kustomizations.
+    KustomizeController,
+    /// Flux's HelmReleases.
+    HelmController,
 }
 
 impl Module {
     /// Every module.
-    pub const ALL: [Module; 12] = [
+    pub const ALL: [Module; 15] = [
         Module::CrossplaneV1,
         Module::CrossplaneV2,
         Module::ProviderKubernetes,
@@ -50,6 +56,9 @@ impl Module {
         Module::RabbitmqOperator,
         Module::RabbitmqTopology,
         Module::KOrc,
+        Module::SourceController,
+        Module::KustomizeController,
+        Module::HelmController,
     ];
 
     /// The folder of its sources, downloaded first if need be.
@@ -79,6 +88,9 @@ impl Module {
                 "github.com/rabbitmq/messaging-topology-operator",
             ),
             Module::KOrc => ("k-orc", "github.com/k-orc/openstack-resource-controller/v2"),
+            Module::SourceController => ("flux", "github.com/fluxcd/source-controller"),
+            Module::KustomizeController => ("flux", "github.com/fluxcd/kustomize-controller"),
+            Module::HelmController => ("flux", "github.com/fluxcd/helm-controller"),
         };
         golang::sources(folder, module)
     }
