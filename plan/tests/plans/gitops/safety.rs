@@ -70,6 +70,18 @@ fn gitops_prunes_nothing_of_other_repositories() {
     }
 }
 
+/// Everything depends on sources. One that can't be reached stops only what it has.
+#[rstest]
+fn gitops_waits_for_no_source(#[values("management", "management-v1", "staging")] overlay: &str) {
+    for applied in site(overlay) {
+        let sources = ["GitRepository", "HelmRepository"];
+        let mut objects = applied.objects.iter();
+        let has_sources = objects.any(|object| is_one_of(&sources, object));
+        let waits = applied.kustomization["spec"]["wait"] == true;
+        assert!(!has_sources || !waits, "{}", Id::of(&applied.kustomization));
+    }
+}
+
 fn seconds(duration: &Value) -> u32 {
     let text = text(duration);
     let minutes = text
