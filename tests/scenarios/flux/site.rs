@@ -94,7 +94,7 @@ impl<'a> FluxSite<'a> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let project = host.repository("github.com/C5C3/C5C3.git", &root)?;
         project.commit("Release", &["compositions", "package", "xrds"])?;
-        project.tag("v0.1.0")?;
+        project.tag(concat!("v", env!("CARGO_PKG_VERSION")))?;
 
         let tree = machine.folder().join("site");
         let copy = Program::new("cp").arg("--recursive");
