@@ -71,10 +71,10 @@ fn repository_becomes_a_ready_claim_and_is_kept() -> Result<()> {
 
             are_ready(&site).await?;
             channels_differ(&site).await?;
+            kept::nothing_is_written_again(&site).await?;
             kept::drift_is_reverted(&site).await?;
             kept::deleted_release_comes_back(&site).await?;
-            kept::bad_commit_is_reverted(&site).await?;
-            kept::nothing_is_written_again(&site).await
+            kept::bad_commit_is_reverted(&site).await
         },
     )
 }
