@@ -153,7 +153,7 @@ async fn answer(folder: Arc<Path>, request: Request<Incoming>) -> Result<Respons
     let host = request.headers().get("host");
     let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
     let path = request.uri().path().trim_start_matches('/').to_owned();
-    let place = |path: &str| folder.join(&host).join(path);
+    let place = |path: &str| folder.join(host).join(path);
     let body = if let Some(repository) = path.strip_suffix("/info/refs") {
         let repository = place(repository);
         upload_pack(&repository, &["--advertise-refs"], Bytes::new())
