@@ -51,8 +51,8 @@ pub struct Reconciled {
     pub failure: Option<Failure>,
     /// Secrets that are generated for it where they don't exist.
     generated: BTreeSet<Key>,
-    /// When it was composed last.
-    composed: usize,
+    /// How many changes of the store were checked.
+    checked: usize,
 }
 
 impl Reconciler for Controller<'_> {
@@ -65,7 +65,7 @@ impl Reconciler for Controller<'_> {
                 .map(|(key, _)| key.clone())
                 .collect();
             for subject in subjects {
-                let reconciled = self.reconciled.get(&subject);
+                let reconciled = self.reconciled.get_mut(&subject);
                 if reconciled.is_none_or(|reconciled| reconciled.is_stale(&subject, store)) {
                     self.reconcile_one(operator.as_ref(), &subject, store);
                 }
@@ -150,9 +150,9 @@ impl Controller<'_> {
                 dependencies: BTreeSet::new(),
                 failure: None,
                 generated: BTreeSet::new(),
-                composed: 0,
+                checked: 0,
             });
-        reconciled.composed = store.moment();
+        reconciled.checked = store.moment();
         let mut objects = InCluster {
             store,
             cluster: &subject.cluster,
@@ -181,9 +181,11 @@ impl Controller<'_> {
 }
 
 impl Reconciled {
-    /// Whether something has changed that it depends on, or that was composed for it.
-    fn is_stale(&self, subject: &Key, store: &Store) -> bool {
-        store.since(self.composed).iter().any(|changed| {
+    /// Whether something has changed that it depends on, or that was composed for it. Each change is checked once.
+    fn is_stale(&mut self, subject: &Key, store: &Store) -> bool {
+        let changes = store.since(self.checked);
+        self.checked = store.moment();
+        changes.iter().any(|changed| {
             changed == subject
                 || store.maker(changed) == Some(subject)
                 || self.steps.iter().any(|step| step.contains(changed))
