@@ -179,7 +179,9 @@ fn namespaced_object_without_a_controller_is_its_namespaces_whatever_its_labels_
     call.composite = examples::pool("hv-pool-a");
     call.composite["metadata"]["uid"] = json!("pool");
     let mut claim = examples::claim("customer-b-staging");
-    claim["metadata"] = json!({"name": "prod", "namespace": "vip", "uid": "lost"});
+    let created = "2026-01-01T00:00:00Z";
+    claim["metadata"] =
+        json!({"name": "prod", "namespace": "vip", "uid": "lost", "creationTimestamp": created});
     let mut object = without_controller(request(&claim, &call.composite, 1));
     object["metadata"]["labels"]["crossplane.io/composite"] = json!("prod");
     object["metadata"]["labels"]["crossplane.io/claim-namespace"] = json!("other");
