@@ -36,8 +36,7 @@ impl Recipe<'_> {
             Lookup::Missing => return None,
             Lookup::Unknown(why) => {
                 let message = format!("{}: {why}", step.title());
-                let is_reported = self.repeats(type_) || observed.object(&key).found().is_some();
-                return is_reported.then_some(Progress::Unknown { message });
+                return Some(Progress::Unknown { message });
             }
         };
         let message = format!("{}: {}", step.title(), condition.message);
@@ -49,11 +48,5 @@ impl Recipe<'_> {
             ("False", _) => Progress::failing(reason, message),
             _ => Progress::Unknown { message },
         })
-    }
-
-    /// Whether the control plane has the condition. While a service can't be read, it isn't known either whether the service has pools.
-    fn repeats(&self, type_: &str) -> bool {
-        let before = &self.subject.status.conditions;
-        before.iter().any(|condition| condition.type_ == type_)
     }
 }

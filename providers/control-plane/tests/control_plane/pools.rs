@@ -72,21 +72,3 @@ fn condition_of_pools_that_cannot_be_understood_is_unknown_and_not_absent() {
         assert!(message.starts_with(&named), "{message}");
     }
 }
-
-#[test]
-fn pools_of_a_service_that_cannot_be_read_are_unknown_where_it_has_reported_some() {
-    let mut stage = Stage::running(json!({}));
-    report(
-        &mut stage,
-        Node::Glance,
-        "CephConnected",
-        ["True", "Ready", ""],
-    );
-    let glance = Node::Glance.step().keys(NAMESPACE).next().unwrap();
-    stage.cluster.set_kind_readable(glance.kind, false);
-    stage.settle();
-    assert_eq!(stage.condition("CephConnected").0, "Unknown");
-    let conditions = stage.status()["conditions"].as_array().unwrap();
-    let mut types = conditions.iter().map(|condition| &condition["type"]);
-    assert!(types.all(|type_| type_ != "CapacityAvailable"));
-}

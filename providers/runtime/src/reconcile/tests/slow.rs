@@ -1,8 +1,7 @@
 //! An external system whose responses take longer than they are valid.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -23,8 +22,8 @@ use crate::testing::{Server, THING, controller, during, until};
 /// How many requests the operator sends at once.
 const MANY: usize = 20;
 
-/// A system that counts requests.
-struct Slow(Arc<AtomicUsize>);
+/// A system that records requests.
+struct Slow(Arc<Mutex<Vec<String>>>);
 
 impl Driver for Slow {
     fn system(&self) -> &'static str {
@@ -35,8 +34,8 @@ impl Driver for Slow {
         Duration::from_secs(10)
     }
 
-    fn observe<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    fn observe<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
+        self.0.lock().unwrap().push(content.to_owned());
         let response = async {
             sleep(Duration::from_secs(4)).await;
             Ok(Value::Null)
@@ -96,7 +95,7 @@ impl Operator for Asker {
 #[tokio::test(start_paused = true)]
 async fn reconcile_reads_nothing_again_that_expires_while_it_reads_more() {
     let server = Server::default();
-    let asked = Arc::new(AtomicUsize::new(0));
+    let asked = Arc::new(Mutex::new(Vec::new()));
     let slow = Slow(Arc::clone(&asked));
     let controller = controller(&server, vec![Box::new(Asker)], vec![Box::new(slow)]);
     server.put(THING, "a", "one", json!({}));
@@ -110,7 +109,13 @@ async fn reconcile_reads_nothing_again_that_expires_while_it_reads_more() {
         until("the last response", is_known),
     )
     .await;
-    assert_eq!(asked.load(Ordering::Relaxed), MANY + 1);
+    let asked = asked.lock().unwrap();
+    // The next reconcile, which has another time, may have begun.
+    let time = |content: &String| content.split_once(" at ").map(|(_, time)| time.to_owned());
+    let first = asked
+        .iter()
+        .filter(|content| time(content) == time(&asked[0]));
+    assert_eq!(first.count(), MANY + 1);
 }
 
 #[tokio::test(start_paused = true)]
