@@ -71,10 +71,9 @@ pub fn plan(files: &Files, settings: &Settings) -> Result<Plan, Error> {
         }
         run.add(files.given.iter().chain(&assumed))?;
         run.add_resources(&files.resources);
-        for pools_only in [true, false] {
-            run.crossplane.pools_only = pools_only;
-            run.settle()?;
-        }
+        run.settle()?;
+        run.crossplane.compose_claims();
+        run.settle()?;
         let assumed_secrets = run.assume_secrets(&generated)?;
         let known = generated.len();
         generated.extend(run.controller.generated(&assumed_secrets));
@@ -156,7 +155,7 @@ impl<'a> Run<'a> {
             compositions: &settings.compositions,
             composition: settings.composition.as_deref(),
             composites: BTreeMap::new(),
-            pools_only: false,
+            pools_only: true,
         };
         let mut store = Store::default();
         for (cluster, objects) in &settings.present {

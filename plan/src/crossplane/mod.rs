@@ -62,6 +62,8 @@ pub struct Composite {
     pub composed: BTreeMap<String, (Key, bool)>,
     /// Why nothing can be composed.
     pub fatal: Option<String>,
+    /// How many changes of the store were checked; none before it is composed.
+    checked: Option<usize>,
 }
 
 impl Composite {
@@ -77,7 +79,32 @@ impl Composite {
             events: Vec::new(),
             composed: BTreeMap::new(),
             fatal: None,
+            checked: None,
         }
+    }
+
+    /// Whether something has changed of what the function gets for it. Each change is checked once.
+    fn is_stale(&mut self, key: &Key, store: &Store) -> bool {
+        let Some(checked) = self.checked.replace(store.moment()) else {
+            return true;
+        };
+        store.since(checked).iter().any(|changed| {
+            changed == key
+                || store.maker(changed) == Some(key)
+                || self
+                    .composed
+                    .values()
+                    .any(|(composed, _)| composed == changed)
+                || self.requires(changed)
+        })
+    }
+
+    /// Whether a resource may be among the required ones.
+    fn requires(&self, key: &Key) -> bool {
+        let mut selectors = self.selectors.iter();
+        selectors.any(|selector| {
+            (&selector.kind, &selector.api_version) == (&key.kind, &key.api_version)
+        })
     }
 }
 
@@ -92,13 +119,24 @@ impl Reconciler for Crossplane<'_> {
         // Claims ask before pools answer.
         keys.sort_by(|one, other| (other.0, &one.1).cmp(&(one.0, &other.1)));
         for (_, key) in keys {
-            self.compose(&key, store)?;
+            let composite = self.composites.get_mut(&key);
+            if composite.is_some_and(|composite| composite.is_stale(&key, store)) {
+                self.compose(&key, store)?;
+            }
         }
         Ok(())
     }
 }
 
 impl Crossplane<'_> {
+    /// Composes claims from now on, too, and shows pools who requests them.
+    pub fn compose_claims(&mut self) {
+        self.pools_only = false;
+        for composite in self.composites.values_mut() {
+            composite.checked = None;
+        }
+    }
+
     /// Required resources that don't exist, with the region of the claim.
     pub fn missing(&self, store: &Store) -> BTreeMap<Wanted, String> {
         let mut all = BTreeMap::new();
