@@ -1,5 +1,7 @@
 //! provider-kubernetes: an Object's manifest is applied to the cluster it names, and comes back in the Object's status.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use crate::Error;
@@ -9,7 +11,11 @@ use crate::settle::Reconciler;
 use crate::store::{Key, MANAGEMENT, Store};
 
 /// provider-kubernetes.
-pub struct Provider;
+#[derive(Default)]
+pub struct Provider {
+    /// How many changes of the store were checked.
+    checked: usize,
+}
 
 /// The groups of cluster-scoped and of namespaced Objects.
 const GROUPS: [&str; 2] = ["kubernetes.crossplane.io", "kubernetes.m.crossplane.io"];
@@ -26,9 +32,16 @@ pub fn cluster(object: &Manifest) -> &str {
 
 impl Reconciler for Provider {
     fn reconcile(&mut self, store: &mut Store) -> Result<(), Error> {
+        let checked = std::mem::replace(&mut self.checked, store.moment());
+        let changed: BTreeSet<&Key> = store.since(checked).iter().collect();
+        let places = changed.iter().map(|key| {
+            [&key.api_version, &key.kind, &key.namespace, &key.name].map(String::as_str)
+        });
+        let places: BTreeSet<[&str; 4]> = places.collect();
         let mut objects: Vec<(String, Key, Manifest)> = store
             .iter()
             .filter(|(key, manifest)| key.cluster == MANAGEMENT && is_object(manifest))
+            .filter(|(key, object)| changed.contains(key) || places.contains(&place(object)))
             .map(|(key, manifest)| (since(store, key), key.clone(), manifest.clone()))
             .collect();
         objects.sort_by(|one, other| (&one.0, &one.1).cmp(&(&other.0, &other.1)));
@@ -61,6 +74,12 @@ impl Reconciler for Provider {
         }
         Ok(())
     }
+}
+
+/// API version, kind, namespace and name of what an Object is for.
+fn place(object: &Manifest) -> [&str; 4] {
+    ["apiVersion", "kind", "metadata/namespace", "metadata/name"]
+        .map(|field| object.text(&format!("/spec/forProvider/manifest/{field}")))
 }
 
 /// When the composite resource of an Object was created: who came first owns a name.
@@ -114,12 +133,13 @@ mod tests {
             },
         });
         let object = store.apply(MANAGEMENT, Manifest::try_from(object).unwrap(), None);
-        Provider.reconcile(&mut store).unwrap();
+        let mut provider = Provider::default();
+        provider.reconcile(&mut store).unwrap();
         let namespace = store.made_by(&object).next().unwrap().0.clone();
         assert_eq!(namespace.to_string(), "Namespace n in far");
 
         store.set_status(&namespace, json!({ "phase": "Active" }));
-        Provider.reconcile(&mut store).unwrap();
+        provider.reconcile(&mut store).unwrap();
         let phase = "/status/atProvider/manifest/status/phase";
         assert_eq!(store.get(&object).unwrap().text(phase), "Active");
     }

@@ -274,14 +274,12 @@ impl<'a> Run<'a> {
 
     fn settle(&mut self) -> Result<(), Error> {
         let coming_up = &self.coming_up;
-        let mut operators = Operators {
-            comes_up: |claim: &Key| coming_up.contains(claim),
-        };
+        let mut operators = Operators::new(|claim: &Key| coming_up.contains(claim));
         settle(
             &mut self.store,
             &mut [
                 &mut self.crossplane,
-                &mut Provider,
+                &mut Provider::default(),
                 &mut self.controller,
                 &mut operators,
             ],

@@ -144,16 +144,36 @@ pub fn simulated(
 /// its own objects ready, always.
 pub struct Operators<F: Fn(&Key) -> bool> {
     /// Says of a claim whether what it composes becomes ready.
-    pub comes_up: F,
+    comes_up: F,
+    /// How many changes of the store were checked.
+    checked: usize,
+}
+
+impl<F: Fn(&Key) -> bool> Operators<F> {
+    /// The operators, which have reconciled nothing yet.
+    pub fn new(comes_up: F) -> Self {
+        Self {
+            comes_up,
+            checked: 0,
+        }
+    }
 }
 
 impl<F: Fn(&Key) -> bool> Reconciler for Operators<F> {
     fn reconcile(&mut self, store: &mut Store) -> Result<(), Error> {
+        let checked = std::mem::replace(&mut self.checked, store.moment());
+        let changed: BTreeSet<&Key> = store.since(checked).iter().collect();
+        // What an object creates may depend on Secrets beside it, and is created again once it is removed.
+        let counts = |key: &&&Key| key.kind == "Secret" || store.get(key).is_none();
+        let namespace = |key: &Key| [key.cluster.clone(), key.namespace.clone()];
+        let around = changed.iter().filter(counts).map(|key| namespace(key));
+        let around: BTreeSet<_> = around.collect();
         let ready: Vec<(Key, Value, Vec<Value>)> = store
             .iter()
             .filter(|(key, manifest)| {
                 key.cluster != MANAGEMENT || manifest.group() == "external-secrets.io"
             })
+            .filter(|(key, _)| changed.contains(key) || around.contains(&namespace(key)))
             .filter_map(|(key, manifest)| {
                 let operator = operator(manifest)?;
                 let works = manifest.group().is_empty() || (self.comes_up)(store.origin(key));
