@@ -18,6 +18,10 @@ use crate::{
     rule::Rule,
 };
 
+/// The condition, of an OVNCluster and of its ControlPlane, that says whether the issuer of certificates signs for this OVNCluster alone. It
+/// is only set while it isn't True.
+pub const ISSUER_EXCLUSIVE: &str = "IssuerExclusive";
+
 pub(crate) const ODD_RAFT: Rule = Rule::new(
     "self % 2 == 1",
     "an even number of OVN database members has no majority when it is split: make replicas odd, for instance 3",

@@ -1,6 +1,7 @@
 //! Certificates of OVN's servers, of its clients and of its nodes.
 
-use c5c3_api::parts::{IssuerKind, IssuerRef};
+use c5c3_api::ovn_cluster::ISSUER_EXCLUSIVE;
+use c5c3_api::parts::IssuerRef;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason};
@@ -15,8 +16,6 @@ use crate::ovsdb::ClientCertificate;
 pub(crate) const FOLDER: &str = "/etc/ovn/tls";
 /// The component that the objects are labelled with.
 const COMPONENT: &str = "tls";
-/// Whether the issuer signs for this OVNCluster alone. It is only set while it is False.
-const ISSUER_EXCLUSIVE: &str = "IssuerExclusive";
 
 /// What connections are encrypted with.
 pub(crate) struct Encryption {
@@ -100,7 +99,7 @@ impl Network<'_> {
     pub(crate) fn report_issuer(&self, desired: &mut DesiredState) {
         let tls = &self.spec.tls;
         let issuer = tls.issuer_ref.as_ref().filter(|_| tls.enabled);
-        let shared = issuer.filter(|issuer| issuer.kind == IssuerKind::ClusterIssuer);
+        let shared = issuer.filter(|issuer| issuer.is_shared());
         if let Some(shared) = shared {
             let message = format!(
                 "every certificate of ClusterIssuer {}, also of others, gives access to the databases: when no client has to connect for \

@@ -50,6 +50,13 @@ pub struct IssuerRef {
     pub kind: IssuerKind,
 }
 
+impl IssuerRef {
+    /// Whether it signs in all namespaces, and so for others, too.
+    pub fn is_shared(&self) -> bool {
+        self.kind == IssuerKind::ClusterIssuer
+    }
+}
+
 /// Where an issuer may be used (<https://cert-manager.io/docs/concepts/issuer/>).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum IssuerKind {

@@ -1,5 +1,6 @@
 //! The certificate authority of a control plane, for names within the cluster.
 
+use c5c3_api::ovn_cluster::ISSUER_EXCLUSIVE;
 use c5c3_api::parts::{IssuerKind, IssuerRef};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Conditions, DesiredState, Key, Lookup, Progress, Reason};
@@ -16,8 +17,6 @@ const AUTHORITY: &str = "openstack-ca";
 const ROOT: &str = "openstack-ca-root";
 /// Ten years.
 const VALID: &str = "87600h";
-/// Whether the issuer of OVN's certificates signs for this control plane alone. It is only set while it is False or can't be determined.
-const ISSUER_EXCLUSIVE: &str = "IssuerExclusive";
 
 impl Recipe<'_> {
     /// The issuer of certificates for names within the cluster: the one given, else the control plane's own authority. None
@@ -45,7 +44,7 @@ impl Recipe<'_> {
         };
         let has_shared = sight.text("/spec/tls/issuerRef/kind") == Some("ClusterIssuer");
         match &sight.object {
-            _ if !is_shared(&internal) => Ok(Some(internal)),
+            _ if !internal.is_shared() => Ok(Some(internal)),
             Lookup::Unknown(why) => Err(why.clone()),
             Lookup::Found(_) if has_shared => Ok(Some(internal)),
             Lookup::Found(_) | Lookup::Missing => Ok(Some(issuer(AUTHORITY))),
@@ -56,7 +55,7 @@ impl Recipe<'_> {
     pub(crate) fn report_ovn_issuer(&self, sizes: &Sizes, conditions: &mut Conditions) {
         let namespace = self.namespace();
         let progress = match &sizes.ovn_issuer {
-            Ok(Some(issuer)) if is_shared(issuer) => Progress::failed(
+            Ok(Some(issuer)) if issuer.is_shared() => Progress::failed(
                 Reason::IssuerShared,
                 format!(
                     "every certificate of ClusterIssuer {}, also of others, gives access to the databases of OVN: when Neutron may be \
@@ -109,11 +108,6 @@ impl Recipe<'_> {
         desired.keep(Key::of::<Manifest<Issuer>>(namespace, AUTHORITY));
         desired.keep(Key::of::<Manifest<Certificate>>(namespace, AUTHORITY));
     }
-}
-
-/// Whether an issuer signs in all namespaces.
-fn is_shared(issuer: &IssuerRef) -> bool {
-    issuer.kind == IssuerKind::ClusterIssuer
 }
 
 fn issuer(name: &str) -> IssuerRef {
