@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::stage::{NAMESPACE, Stage, given, node_of, secret, volume_type};
+use crate::stage::{NAMESPACE, Stage, first, given, node_of, secret, volume_type};
 use provider_composer::Composer;
 use provider_control_plane::ControlPlaneComposer;
 use provider_control_plane::graph::Node;
@@ -58,7 +58,7 @@ fn wanted(stage: &Stage) -> BTreeMap<String, Value> {
 fn endpoints_are_those_that_services_report_to_answer() {
     let mut stage = Stage::running(json!({}));
     let mut report = |status: Value| {
-        let key = Node::Keystone.step().keys(NAMESPACE).next().unwrap();
+        let key = first(Node::Keystone);
         stage.cluster.set_status(&key, status);
         stage.settle();
         stage.status()["endpoints"]["keystone"].clone()

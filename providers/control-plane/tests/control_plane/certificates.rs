@@ -6,7 +6,7 @@ use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::{Certificate, Issuer};
 use serde_json::{Value, json};
 
-use crate::stage::{NAMESPACE, Stage};
+use crate::stage::{NAMESPACE, Stage, first};
 
 /// What is composed of cert-manager's kinds, and how services' own certificates are issued.
 fn issued(tls: &Value) -> Value {
@@ -61,6 +61,13 @@ fn authority_exists(stage: &Stage) -> [bool; 3] {
 /// The issuer of a node's certificates.
 fn issuer(stage: &Stage, node: Node) -> Value {
     stage.object(node).unwrap()["spec"]["tls"]["issuerRef"].clone()
+}
+
+/// Sets the issuer of OVN by hand.
+fn set_issuer(stage: &mut Stage, issuer: &Value) {
+    let set = |ovn: &mut Value| ovn["spec"]["tls"]["issuerRef"] = issuer.clone();
+    stage.cluster.edit(&first(Node::Ovn), set);
+    stage.simulate();
 }
 
 /// What the control plane reports of OVN's issuer.
@@ -122,14 +129,9 @@ fn ovn_has_its_own_authority_where_the_internal_issuer_signs_for_others() {
 #[test]
 fn ovn_that_exists_keeps_a_cluster_issuer_until_another_is_named() {
     let mut stage = Stage::running(shared("internal"));
-    let ovn = Node::Ovn.step().keys(NAMESPACE).next().unwrap();
     // As earlier versions composed it.
     let internal = json!({ "name": "internal", "kind": "ClusterIssuer" });
-    let edited = internal.clone();
-    stage
-        .cluster
-        .edit(&ovn, |ovn| ovn["spec"]["tls"]["issuerRef"] = edited);
-    stage.simulate();
+    set_issuer(&mut stage, &internal);
     assert_eq!(issuer(&stage, Node::Ovn), internal);
     assert_eq!(authority_exists(&stage), [false; 3]);
     let says = "every certificate of ClusterIssuer internal, also of others, gives access to the databases of OVN: when Neutron may be \
@@ -146,11 +148,7 @@ fn ovn_that_exists_keeps_a_cluster_issuer_until_another_is_named() {
     assert_eq!(issuer(&stage, Node::Ovn), renamed);
 
     let own = json!({ "name": "openstack-ca", "kind": "Issuer" });
-    let patched = own.clone();
-    stage
-        .cluster
-        .edit(&ovn, |ovn| ovn["spec"]["tls"]["issuerRef"] = patched);
-    stage.simulate();
+    set_issuer(&mut stage, &own);
     assert_eq!(issuer(&stage, Node::Ovn), own);
     assert_eq!(authority_exists(&stage), [true; 3]);
     assert_eq!(reported(&stage), None);
@@ -159,7 +157,7 @@ fn ovn_that_exists_keeps_a_cluster_issuer_until_another_is_named() {
 #[test]
 fn ovn_keeps_its_authority_while_it_cannot_be_read() {
     let mut stage = Stage::running(shared("internal"));
-    let ovn = Node::Ovn.step().keys(NAMESPACE).next().unwrap();
+    let ovn = first(Node::Ovn);
     let before = authority().map(|key| stage.cluster.get(&key).cloned());
     stage.cluster.set_readable(&ovn, false);
     stage.simulate();
@@ -179,7 +177,7 @@ fn ovn_keeps_its_authority_while_it_cannot_be_read() {
 #[test]
 fn ovn_of_others_gets_no_authority() {
     let mut stage = Stage::new(shared("internal"));
-    let ovn = Node::Ovn.step().keys(NAMESPACE).next().unwrap();
+    let ovn = first(Node::Ovn);
     let others = json!({ "spec": { "tls": { "issuerRef": { "name": "openstack-ca" } } } });
     stage.cluster.put(&ovn, &others);
     stage.simulate();
@@ -190,7 +188,7 @@ fn ovn_of_others_gets_no_authority() {
 #[test]
 fn authority_of_ovn_lasts_until_ovn_is_deleted() {
     let mut stage = Stage::running(shared("internal"));
-    let ovn = Node::Ovn.step().keys(NAMESPACE).next().unwrap();
+    let ovn = first(Node::Ovn);
     stage.cluster.hold(ovn.kind);
     let key = stage.key.clone();
     stage.cluster.delete(&key);

@@ -4,7 +4,7 @@ use c5c3_api::control_plane::UpdatePhase;
 use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
 
-use crate::stage::{NAMESPACE, Stage};
+use crate::stage::{Stage, first};
 
 /// A control plane whose Keystone and consoles of servers are exposed.
 fn exposed() -> Value {
@@ -87,7 +87,7 @@ fn control_plane_gains_services_and_a_release_while_its_gateway_is_away() {
 #[test]
 fn control_plane_names_the_service_whose_ingress_has_an_annotation_that_is_not_allowed() {
     let mut stage = Stage::running(exposed());
-    let key = Node::Nova.step().keys(NAMESPACE).next().unwrap();
+    let key = first(Node::Nova);
     let mut status = stage.object(Node::Nova).unwrap()["status"].clone();
     for condition in status["conditions"].as_array_mut().unwrap() {
         if condition["type"] == "Exposed" {

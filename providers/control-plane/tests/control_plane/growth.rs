@@ -9,7 +9,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::sizes::{is_accepted, kept, running, size, with};
-use crate::stage::{NAMESPACE, OPERATOR, Stage};
+use crate::stage::{NAMESPACE, OPERATOR, Stage, first};
 
 const CLAIMS: [(Node, &str, &str); 2] = [
     (Node::MariaDb, "mariadb", "storage-openstack-db"),
@@ -110,7 +110,7 @@ fn rabbitmq_without_a_stateful_set_returns_from_a_size_to_that_of_its_claims(
         let name = format!("persistence-openstack-rabbitmq-server-{member}");
         claim(&mut stage, &name, "local");
     }
-    let cluster = Node::RabbitMq.step().keys(NAMESPACE).next().unwrap();
+    let cluster = first(Node::RabbitMq);
     stage.cluster.edit(&cluster, |cluster| {
         cluster["spec"]["persistence"]["storage"] = json!("20Gi");
     });
@@ -143,7 +143,7 @@ fn rabbitmq_is_created_again_once_no_claim_is_left(#[case] is_owned: bool) {
         stage.cluster.delete(&volume);
     }
     stage.want(|spec| spec["infrastructure"] = json!({ "rabbitmq": members("5Gi") }));
-    let cluster = Node::RabbitMq.step().keys(NAMESPACE).next().unwrap();
+    let cluster = first(Node::RabbitMq);
     stage.cluster.delete(&cluster);
     stage.settle();
     assert_eq!(stage.object(Node::RabbitMq), None);
@@ -212,7 +212,7 @@ fn mariadb_that_is_deleted_returns_as_it_is_desired() {
         "{said_before}"
     );
 
-    let mariadb = Node::MariaDb.step().keys(NAMESPACE).next().unwrap();
+    let mariadb = first(Node::MariaDb);
     stage.cluster.delete(&mariadb);
     let key = stage.key.clone();
     let composed = stage.cluster.reconcile(&OPERATOR, &key);

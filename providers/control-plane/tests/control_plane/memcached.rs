@@ -1,16 +1,11 @@
 //! Memcached while its pods are replaced.
 
-use provider_composer::Key;
 use provider_control_plane::graph::Node;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::sizes::{running, with};
-use crate::stage::{NAMESPACE, Stage};
-
-fn key() -> Key {
-    Node::Memcached.step().keys(NAMESPACE).next().unwrap()
-}
+use crate::stage::{Stage, first};
 
 /// Status and message of a condition, where there is one.
 fn condition(stage: &Stage, type_: &str) -> Option<(String, String)> {
@@ -58,7 +53,7 @@ fn memcached_is_ready_without_the_member_that_an_update_replaces(
     let updated = if is_updating { "second" } else { "first" };
     let generation = stage.object(Node::Memcached).unwrap()["metadata"]["generation"].clone();
     stage.cluster.set_status(
-        &key(),
+        &first(Node::Memcached),
         json!({
             "observedGeneration": generation, "readyReplicas": ready,
             "currentRevision": "first", "updateRevision": updated,

@@ -3,7 +3,7 @@
 use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
 
-use crate::stage::{NAMESPACE, Stage};
+use crate::stage::{Stage, first};
 
 /// Has a service report a condition.
 fn report(stage: &mut Stage, node: Node, type_: &str, [status, reason, message]: [&str; 3]) {
@@ -14,7 +14,7 @@ fn report(stage: &mut Stage, node: Node, type_: &str, [status, reason, message]:
 
 /// Writes a condition into the status of a service.
 fn write(stage: &mut Stage, node: Node, condition: Value) {
-    let key = node.step().keys(NAMESPACE).next().unwrap();
+    let key = first(node);
     let mut service = stage.object(node).unwrap()["status"].clone();
     let conditions = service["conditions"].as_array_mut().unwrap();
     conditions.retain(|other| other["type"] != condition["type"]);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::growth::claim;
 use crate::sizes::{running, size, with};
-use crate::stage::{NAMESPACE, Stage};
+use crate::stage::{NAMESPACE, Stage, first};
 
 /// A claim of a member of MariaDB.
 fn member(volume: &str, number: usize) -> Key {
@@ -225,7 +225,7 @@ fn mariadb_is_created_over_volumes_of_a_size_in_bytes() {
 /// What is said of a MariaDB of three members that isn't Ready.
 fn down(galera: &str, recovery: &Value) -> String {
     let mut stage = running(with("mariadb", &json!({ "replicas": 3 })));
-    let mariadb = Node::MariaDb.step().keys(NAMESPACE).next().unwrap();
+    let mariadb = first(Node::MariaDb);
     let condition = |type_: &str, status: &str| {
         let message = "Galera not ready";
         json!({ "type": type_, "status": status, "reason": "GaleraNotReady", "message": message })

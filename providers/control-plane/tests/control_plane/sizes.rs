@@ -8,7 +8,7 @@ use provider_control_plane::graph::Node;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::stage::{NAMESPACE, Stage};
+use crate::stage::{NAMESPACE, Stage, first};
 
 pub(crate) fn running(mut spec: Value) -> Stage {
     spec["openStackRelease"] = json!("2025.2");
@@ -147,7 +147,7 @@ fn mariadb_keeps_its_max_scale() {
 #[test]
 fn max_scale_that_is_not_understood_changes_nothing() {
     let mut stage = running(with("mariadb", &json!({ "maxScale": { "replicas": 3 } })));
-    let mariadb = Node::MariaDb.step().keys(NAMESPACE).next().unwrap();
+    let mariadb = first(Node::MariaDb);
     let odd = json!({ "enabled": true, "replicas": "three" });
     stage.cluster.edit(&mariadb, |mariadb| {
         mariadb["spec"]["maxScale"] = odd.clone();
@@ -277,7 +277,7 @@ fn size_that_is_not_understood_changes_nothing() {
         "mariadb",
         &json!({ "replicas": 3, "storageSize": "20Gi" }),
     ));
-    let mariadb = Node::MariaDb.step().keys(NAMESPACE).next().unwrap();
+    let mariadb = first(Node::MariaDb);
     stage.cluster.edit(&mariadb, |mariadb| {
         mariadb["spec"]["storage"]["size"] = json!("1.5Ti");
     });

@@ -1,10 +1,9 @@
 //! What Tempest found, as its control plane repeats it.
 
-use provider_composer::Key;
 use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
 
-use crate::stage::{NAMESPACE, Stage};
+use crate::stage::{Stage, first};
 
 const PASSED: &str = "TestsPassed";
 
@@ -42,10 +41,6 @@ fn tested() -> Stage {
     }))
 }
 
-fn key() -> Key {
-    Node::Tempest.step().keys(NAMESPACE).next().unwrap()
-}
-
 /// Tempest reports these fields of its condition for the present generation, and a run with two failed tests.
 fn reports(stage: &mut Stage, condition: &Value) {
     let generation = stage.object(Node::Tempest).unwrap()["metadata"]["generation"].clone();
@@ -61,7 +56,7 @@ fn reports(stage: &mut Stage, condition: &Value) {
         "lastRun": "2026-02-01T00:01:00Z",
         "results": { "passedTests": 7, "failedTests": 2, "skippedTests": 1, "totalTests": 10 },
     });
-    stage.cluster.set_status(&key(), status);
+    stage.cluster.set_status(&first(Node::Tempest), status);
     stage.settle();
 }
 
@@ -136,7 +131,9 @@ fn next_release_is_complete_without_the_last_ones_result() {
         let before = stage.object(Node::Tempest).unwrap().clone();
         stage.grant();
         if before["spec"]["release"] == "2025.2" {
-            stage.cluster.set_status(&key(), before["status"].clone());
+            stage
+                .cluster
+                .set_status(&first(Node::Tempest), before["status"].clone());
         }
         stage.settle();
         if stage.condition("Ready").0 == "True" {
@@ -172,13 +169,13 @@ fn result_stays_while_tempest_cannot_be_read() {
     reports(&mut stage, &json!({ "status": "True", "reason": "Ready" }));
     let verified = stage.status()["verified"].clone();
     assert_eq!(verified["passed"], 7);
-    stage.cluster.set_readable(&key(), false);
+    stage.cluster.set_readable(&first(Node::Tempest), false);
     stage.settle();
     assert_eq!(stage.status()["verified"], verified);
-    stage.cluster.set_readable(&key(), true);
+    stage.cluster.set_readable(&first(Node::Tempest), true);
     stage
         .cluster
-        .set_status(&key(), json!({ "results": "none" }));
+        .set_status(&first(Node::Tempest), json!({ "results": "none" }));
     stage.settle();
     assert_eq!(stage.status()["verified"], verified);
 }

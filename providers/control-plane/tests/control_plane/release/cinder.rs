@@ -8,11 +8,15 @@ use provider_openstack::{CINDER_BACKUP, CINDER_VOLUME};
 use serde_json::json;
 
 use super::{phase, wants};
-use crate::stage::{NAMESPACE, Stage};
+use crate::stage::{Stage, first};
 
-/// Says of Cinder how its components are: reason of the condition, and since when it has its status.
-fn cinder_says(stage: &mut Stage, components: [(&str, &str, Timestamp); 3]) {
-    let key = Node::Cinder.step().keys(NAMESPACE).next();
+/// Reports of Cinder that its API is replaced since `begun`, and of its backup the condition's reason, and since when it has its status.
+fn report_cinder(stage: &mut Stage, begun: Timestamp, backup: (&str, Timestamp)) {
+    let components = [
+        ("APIReady", "WaitingForComponent", begun),
+        ("VolumeReady", "Ready", begun),
+        ("BackupReady", backup.0, backup.1),
+    ];
     let each = components.into_iter().map(|(type_, reason, since)| {
         let status = if reason == "Ready" { "True" } else { "False" };
         json!({ "type": type_, "status": status, "reason": reason, "lastTransitionTime": since.to_string() })
@@ -20,7 +24,7 @@ fn cinder_says(stage: &mut Stage, components: [(&str, &str, Timestamp); 3]) {
     let ready = json!({ "type": "Ready", "status": "False", "reason": "WaitingForComponent" });
     let conditions: Vec<serde_json::Value> = each.chain([ready]).collect();
     let status = json!({ "release": "2025.2", "conditions": conditions });
-    stage.cluster.set_status(&key.unwrap(), status);
+    stage.cluster.set_status(&first(Node::Cinder), status);
     stage.settle();
 }
 
@@ -36,12 +40,7 @@ fn replaces_members_of_cinder() -> Stage {
     stage.held.insert(Node::Cinder);
     stage.simulate();
     let begun = stage.cluster.now();
-    let components = [
-        ("APIReady", "WaitingForComponent", begun),
-        ("VolumeReady", "Ready", begun),
-        ("BackupReady", "Ready", begun),
-    ];
-    cinder_says(&mut stage, components);
+    report_cinder(&mut stage, begun, ("Ready", begun));
     stage
 }
 
@@ -65,12 +64,7 @@ fn phase_waits_while_members_of_cinder_complete_their_work() {
 
     // The next pod starts, and doesn't become ready.
     let now = stage.cluster.now();
-    let components = [
-        ("APIReady", "WaitingForComponent", begun),
-        ("VolumeReady", "Ready", begun),
-        ("BackupReady", "Starting", now),
-    ];
-    cinder_says(&mut stage, components);
+    report_cinder(&mut stage, begun, ("Starting", now));
     assert_eq!(phase(&stage), UpdatePhase::UpdatingServices);
     assert_rolls_back_after(&mut stage, TIMEOUT);
 }

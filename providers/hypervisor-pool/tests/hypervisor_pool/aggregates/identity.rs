@@ -32,6 +32,17 @@ fn aggregate_of_an_earlier_share_is_that_of_the_same_identity() {
     assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
 }
 
+/// An aggregate of a share with the identity `earlier`.
+fn with_identity(name: &str) -> Aggregate {
+    Aggregate {
+        id: 1_000,
+        uuid: format!("uuid-of-{name}"),
+        name: name.to_owned(),
+        metadata: BTreeMap::from([("c5c3.hypervisor-share".to_owned(), "earlier".to_owned())]),
+        ..Aggregate::default()
+    }
+}
+
 /// As where a share was copied into another pool of the same control plane.
 #[rstest::rstest]
 #[case::an_aggregate_is_wanted(json!({ "name": "hv-pool-a" }), "hv-pool-a")]
@@ -42,12 +53,8 @@ fn aggregate_of_the_same_identity_with_another_name_is_not_taken_over(
 ) {
     let (mut cluster, nova) = started();
     let made = Aggregate {
-        id: 1_000,
-        uuid: "uuid-of-hv-pool-b".to_owned(),
-        name: "hv-pool-b".to_owned(),
-        metadata: BTreeMap::from([("c5c3.hypervisor-share".to_owned(), "earlier".to_owned())]),
         hosts: BTreeSet::from(["node-of-pool-b".to_owned()]),
-        ..Aggregate::default()
+        ..with_identity("hv-pool-b")
     };
     nova.change(|state| state.aggregates.push(made.clone()));
     set(&mut cluster, "identity", json!("earlier"));
@@ -78,14 +85,7 @@ fn aggregate_of_the_same_identity_with_another_name_is_not_taken_over(
 #[test]
 fn aggregate_of_the_same_identity_is_taken_over_once_it_is_renamed() {
     let (mut cluster, nova) = started();
-    let made = Aggregate {
-        id: 1_000,
-        uuid: "uuid-of-former".to_owned(),
-        name: "former".to_owned(),
-        metadata: BTreeMap::from([("c5c3.hypervisor-share".to_owned(), "earlier".to_owned())]),
-        ..Aggregate::default()
-    };
-    nova.change(|state| state.aggregates.push(made));
+    nova.change(|state| state.aggregates.push(with_identity("former")));
     set(&mut cluster, "identity", json!("earlier"));
     set(&mut cluster, "aggregate", json!({ "name": "hv-pool-a" }));
     assert_eq!(refusal(&mut cluster, &nova)[1], "NameTaken");
