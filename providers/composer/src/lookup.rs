@@ -48,7 +48,7 @@ impl<T> Lookup<T> {
     ///
     /// # Errors
     /// It doesn't exist, and `missing` says what that means; or it is unknown.
-    pub fn awaited(self, missing: impl FnOnce() -> Progress) -> Result<T, Progress> {
+    pub fn required(self, missing: impl FnOnce() -> Progress) -> Result<T, Progress> {
         let known = self.known().map_err(Progress::unknown)?;
         known.ok_or_else(missing)
     }

@@ -45,7 +45,7 @@ impl MetadataApi {
         let nova = observed.get::<Custom<NovaSpec>>(namespace, NOVA.name);
         let values = values?;
         let waiting = || Progress::waiting(Reason::WaitingFor("Nova"), "waits for Nova nova");
-        let tls = nova.awaited(waiting)?.body.spec.common.tls;
+        let tls = nova.required(waiting)?.body.spec.common.tls;
         let tls = tls
             .enabled
             .then(|| authority(namespace, &name, &tls, observed))

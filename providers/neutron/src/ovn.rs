@@ -164,7 +164,7 @@ fn endpoints(
     let namespace = key.namespace.as_deref().unwrap_or_default();
     let cluster = observed.get::<Custom<OvnClusterSpec>>(namespace, &key.name);
     let waiting = || Progress::waiting(WAITING, format!("waits for {key}"));
-    let status = cluster.awaited(waiting)?.body.status;
+    let status = cluster.required(waiting)?.body.status;
     let endpoints = status.endpoints.unwrap_or_default();
     endpoints
         .northbound

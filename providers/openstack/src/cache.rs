@@ -74,7 +74,7 @@ pub fn cache(
             format!("waits for StatefulSet {name}"),
         )
     };
-    let set = set.awaited(waiting)?.body.spec;
+    let set = set.required(waiting)?.body.spec;
     let headless = set.service_name.unwrap_or_else(|| name.to_owned());
     // The API server writes the families of a Service, by which the names of its pods have addresses.
     let headless_service = observed.get::<KubernetesService>(service.namespace, &headless);

@@ -229,7 +229,7 @@ fn managed(
 ) -> Awaited<DatabaseServer> {
     let server = observed.get::<Manifest<MariaDb>>(service.namespace, cluster);
     let waiting = || Progress::waiting(WAITING, format!("waits for MariaDB {cluster}"));
-    let server = server.awaited(waiting)?.body.spec;
+    let server = server.required(waiting)?.body.spec;
     let key = Key::of::<Manifest<MariaDb>>(service.namespace, cluster);
     holds(&key, "Ready", WAITING, observed)?;
     are_ready(&own(service, objects), WAITING, observed)?;

@@ -41,7 +41,7 @@ impl Values {
         name: &str,
         purpose: &str,
     ) -> Awaited<Self> {
-        let secret = observed.get::<Seen>(namespace, name).awaited(|| {
+        let secret = observed.get::<Seen>(namespace, name).required(|| {
             Progress::waiting(
                 Reason::WaitingFor("Secret"),
                 format!("waits for Secret {name} with {purpose}"),

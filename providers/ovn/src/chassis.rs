@@ -186,6 +186,6 @@ fn observe(namespace: &str, observed: &ObservedState<'_>) -> Result<(Access, Ans
         Progress::waiting(Reason::WaitingFor("Members"), message)
     })?;
     let missing = || Progress::unknown("the southbound database gave no answer");
-    let answer = query.observe(observed).awaited(missing)?;
+    let answer = query.observe(observed).required(missing)?;
     Ok((query.access, answer))
 }

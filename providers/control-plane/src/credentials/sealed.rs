@@ -41,7 +41,7 @@ impl Sealed {
         name: &str,
         origin: &str,
     ) -> Result<Self, Progress> {
-        Self::look(observed, namespace, name).awaited(|| {
+        Self::look(observed, namespace, name).required(|| {
             Progress::waiting(
                 Reason::WaitingFor("Secret"),
                 format!("waits for Secret {name}, {origin}"),

@@ -127,7 +127,7 @@ fn target<'s>(
 fn of_user(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Awaited<Standing> {
     let user = by_name(name).ok_or_else(|| no_user(name))?;
     let observed_user = observed.object(&Key::of::<Observed<User>>(namespace, name));
-    observed_user.awaited(|| no_user(name))?;
+    observed_user.required(|| no_user(name))?;
     Standing::of(observed, namespace, user).map_err(Progress::unknown)
 }
 
@@ -151,7 +151,7 @@ fn of_password(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Awa
     };
     let password = Password::of(observed, namespace, name, &first);
     let user = observed.object(&Key::of::<Observed<User>>(namespace, name));
-    user.awaited(|| no_user(name))?;
+    user.required(|| no_user(name))?;
     password?.standing(observed)
 }
 
