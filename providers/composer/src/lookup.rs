@@ -53,6 +53,18 @@ impl<T> Lookup<T> {
         known.ok_or_else(missing)
     }
 
+    /// Returns what was found, the type's default if it doesn't exist.
+    ///
+    /// # Errors
+    /// It is unknown.
+    pub fn or_default(self) -> Result<T, Progress>
+    where
+        T: Default,
+    {
+        let known = self.known().map_err(Progress::unknown)?;
+        Ok(known.unwrap_or_default())
+    }
+
     /// Borrows what was found.
     pub fn as_ref(&self) -> Lookup<&T> {
         match self {

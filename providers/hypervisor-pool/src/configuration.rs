@@ -72,8 +72,7 @@ impl Configuration {
             .map(|(label, value)| format!("{label}={value}"))
             .collect();
         let selector = selector.join(",");
-        let found = observed.list::<Secret>(namespace, &labels).known();
-        let found = found.map_err(Progress::unknown)?.unwrap_or_default();
+        let found = observed.list::<Secret>(namespace, &labels).or_default()?;
         // There, nobody but the platform team writes in this namespace, and none of these operators runs.
         let in_another_cluster = !share.endpoints.is_empty();
         let mut composed = Vec::new();

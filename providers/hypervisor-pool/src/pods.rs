@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1;
-use provider_composer::{Live, ObservedState, Progress, Resource, ResourceKind};
+use provider_composer::{Live, ObservedState, Resource, ResourceKind};
 use provider_openstack::Awaited;
 use serde::Deserialize;
 
@@ -70,8 +70,7 @@ impl Pods {
     /// # Errors
     /// They can't be read.
     pub fn list(namespace: &str, observed: &ObservedState<'_>) -> Awaited<Self> {
-        let pods = observed.list::<Pod>(namespace, &[]).known();
-        let pods = pods.map_err(Progress::unknown)?.unwrap_or_default();
+        let pods = observed.list::<Pod>(namespace, &[]).or_default()?;
         let mut on_node: BTreeMap<String, Vec<Live<Pod>>> = BTreeMap::new();
         let pods = pods.into_iter();
         for pod in pods.filter(|pod| pod.metadata.controller_of(Node::KIND).is_none()) {

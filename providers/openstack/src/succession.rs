@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Generated, Key, ObservedState, Progress, Resource};
+use provider_composer::{DesiredState, Generated, Key, ObservedState, Resource};
 
 use crate::awaited::Awaited;
 use crate::digest::digest;
@@ -28,7 +28,7 @@ impl<'a> Succession<'a> {
     pub fn of(observed: &ObservedState<'_>, namespace: &'a str, first: &'a str) -> Awaited<Self> {
         let label = digest([first]);
         let keys = observed.keys(Secret::KIND, namespace, &[(REPLACES, &label)]);
-        let keys = keys.known().map_err(Progress::unknown)?.unwrap_or_default();
+        let keys = keys.or_default()?;
         let generated = keys.iter().filter_map(|key| number(first, &key.name));
         Ok(Self {
             namespace,

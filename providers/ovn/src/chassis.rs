@@ -165,8 +165,7 @@ fn is_deleted(cluster: &Live<Custom<OvnClusterSpec>>) -> bool {
 /// Asks the southbound database of the namespace's OVNCluster.
 fn observe(namespace: &str, observed: &ObservedState<'_>) -> Result<(Access, Answer), Progress> {
     let clusters = observed.list::<Custom<OvnClusterSpec>>(namespace, &[]);
-    let clusters = clusters.known().map_err(Progress::unknown)?;
-    let clusters = clusters.unwrap_or_default();
+    let clusters = clusters.or_default()?;
     let [cluster] = clusters.as_slice() else {
         return Err(Progress::failed(
             Reason::NoCluster,
@@ -177,8 +176,8 @@ fn observe(namespace: &str, observed: &ObservedState<'_>) -> Result<(Access, Ans
         ));
     };
     let network = Network::new(&cluster.metadata.name, namespace, &cluster.body.spec);
-    let pods = network.observe(Database::Southbound, observed).known();
-    let pods = pods.map_err(Progress::unknown)?.unwrap_or_default();
+    let pods = network.observe(Database::Southbound, observed);
+    let pods = pods.or_default()?;
     let client = network.client(observed)?;
     let query = network.query(Database::Southbound, &pods, client.as_ref());
     let query = query.ok_or_else(|| {

@@ -169,8 +169,7 @@ impl<'a> Korc<'a> {
     pub(super) fn answer(&self, scope: Scope) -> Result<Answer, Progress> {
         let answer = self.keystone(scope);
         let answer = answer.parsed(|_| "Keystone's answer can't be understood".to_owned());
-        let answer: Option<Answer> = answer.known().map_err(Progress::unknown)?;
-        Ok(answer.unwrap_or_default())
+        answer.or_default()
     }
 
     /// Changes something in Keystone.

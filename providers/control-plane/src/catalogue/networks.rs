@@ -115,8 +115,7 @@ impl Neutron {
         let query = query.map_err(|failure| Progress::unknown(failure.to_string()))?;
         let answer = korc.observed.external(query);
         let answer = answer.parsed(|_| "Neutron's answer can't be understood".to_owned());
-        let answer: Option<Answer> = answer.known().map_err(Progress::unknown)?;
-        Ok(answer.unwrap_or_default())
+        answer.or_default()
     }
 
     fn externals(&self, korc: &Korc<'_>, name: &str) -> Result<Vec<Network>, Progress> {
