@@ -63,7 +63,6 @@ const USABLE: [&str; 3] = ["Ready", "Scaling", "Expanding"];
 pub fn plan(files: &Files, settings: &Settings) -> Result<Plan, Error> {
     let operators = control_plane_operators();
     let mut assumed: Vec<Given> = Vec::new();
-    let mut generated: BTreeSet<Key> = BTreeSet::new();
     loop {
         let mut run = Run::new(settings, &operators);
         for shoot in &files.shoots {
@@ -74,37 +73,30 @@ pub fn plan(files: &Files, settings: &Settings) -> Result<Plan, Error> {
         run.settle()?;
         run.crossplane.compose_claims();
         run.settle()?;
-        let assumed_secrets = run.assume_secrets(&generated)?;
-        let known = generated.len();
-        generated.extend(run.controller.generated(&assumed_secrets));
-        if generated.len() > known {
+        let missing = run.crossplane.missing(&run.store);
+        if settings.assume_ready && !missing.is_empty() {
+            for (wanted, region) in &missing {
+                assumed.push(made_up(wanted, region)?);
+            }
             continue;
         }
-        let missing = run.crossplane.missing(&run.store);
-        if !settings.assume_ready || missing.is_empty() {
-            let assumed = assumed
-                .iter()
-                .map(|given| Key::of(MANAGEMENT, &given.manifest));
-            let assumed: BTreeSet<Key> = assumed.collect();
-            let missing = missing.into_keys().collect();
-            let assume_ready = settings.assume_ready;
-            let plan = Plan::of(
-                &run.store,
-                &run.crossplane,
-                &run.controller,
-                &assumed,
-                missing,
-                assume_ready,
-            );
-            return Ok(Plan {
-                assumed_secrets,
-                unused_shoots: run.unused_shoots(),
-                ..plan
-            });
-        }
-        for (wanted, region) in &missing {
-            assumed.push(made_up(wanted, region)?);
-        }
+        let (run, assumed_secrets) = run.with_secrets()?;
+        let assumed = assumed
+            .iter()
+            .map(|given| Key::of(MANAGEMENT, &given.manifest));
+        let plan = Plan::of(
+            &run.store,
+            &run.crossplane,
+            &run.controller,
+            &assumed.collect(),
+            missing.into_keys().collect(),
+            settings.assume_ready,
+        );
+        return Ok(Plan {
+            assumed_secrets,
+            unused_shoots: run.unused_shoots(),
+            ..plan
+        });
     }
 }
 
@@ -138,6 +130,7 @@ fn external() -> BTreeMap<&'static str, Box<dyn Simulated>> {
     ])
 }
 
+#[derive(Clone)]
 struct Run<'a> {
     settings: &'a Settings,
     store: Store,
@@ -233,7 +226,22 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Assumes the Secrets that users create and that weren't given, if that is wanted, except those that an operator generates.
+    /// Goes on with the Secrets that users create and that weren't given, if they are to be assumed. That an operator generates
+    /// one of them is known only once what the operator waits for is there: then it starts from here without that one.
+    fn with_secrets(self) -> Result<(Self, Vec<Key>), Error> {
+        let mut generated = BTreeSet::new();
+        loop {
+            let mut run = self.clone();
+            let assumed = run.assume_secrets(&generated)?;
+            let known = generated.len();
+            generated.extend(run.controller.generated(&assumed));
+            if generated.len() == known {
+                return Ok((run, assumed));
+            }
+        }
+    }
+
+    /// Assumes the Secrets that users create and that weren't given, except those that an operator generates.
     fn assume_secrets(&mut self, generated: &BTreeSet<Key>) -> Result<Vec<Key>, Error> {
         let mut assumed = Vec::new();
         while self.settings.assume_ready {

@@ -46,7 +46,7 @@ impl fmt::Display for Key {
 }
 
 /// Every object of every cluster, and the object that it was composed for.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Store {
     entries: BTreeMap<Key, Entry>,
     made: BTreeMap<Key, BTreeSet<Key>>,
@@ -54,7 +54,7 @@ pub struct Store {
     log: Vec<Key>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     manifest: Manifest,
     maker: Option<Key>,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::external::Simulated;
 
 /// The flavors of each control plane, by the URL of its Nova.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Flavors(BTreeMap<String, Model>);
 
 impl Simulated for Flavors {

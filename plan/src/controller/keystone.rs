@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::external::Simulated;
 
 /// Every Keystone of a plan. Identifiers are of one Keystone only, so they can be remembered together.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Keystone {
     /// Roles by place and user.
     roles: BTreeMap<Scope, BTreeMap<String, BTreeSet<String>>>,

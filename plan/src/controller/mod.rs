@@ -27,6 +27,7 @@ use source::InCluster;
 pub use source::stored;
 
 /// The project's operators, and what they have composed so far.
+#[derive(Clone)]
 pub struct Controller<'a> {
     /// The operators.
     pub operators: &'a [Box<dyn Operator>],

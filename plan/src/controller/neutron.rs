@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::external::Simulated;
 
 /// The Neutron of each control plane, by its URL.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Neutron(BTreeMap<String, Model>);
 
 impl Simulated for Neutron {

@@ -60,6 +60,7 @@ impl Composer for Stepwise {
 }
 
 /// A bell that rings when it is called.
+#[derive(Clone)]
 struct Bell(bool);
 
 impl Simulated for Bell {

@@ -26,6 +26,7 @@ pub use status::{Event, Known};
 const OBJECT: &str = "Object";
 
 /// Crossplane, and what it has found out.
+#[derive(Clone)]
 pub struct Crossplane<'a> {
     /// The function.
     pub function: &'a dyn Function,
