@@ -5,8 +5,8 @@ use c5c3_api::cinder::{self, BackendStatus, CinderSpec};
 use c5c3_api::hypervisor::CEPH_KEY;
 use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
 use provider_openstack::{
-    AgentSecret, Awaited, CINDER_VOLUME, Config, Extra, Files, Jobs, Options, Pods, Pool, Service,
-    ServiceContext, progress, said, sum, uuid,
+    AgentSecret, CINDER_VOLUME, Config, Extra, Files, Jobs, Options, Pods, Pool, Prerequisite,
+    Service, ServiceContext, progress, said, sum, uuid,
 };
 
 use crate::backup::Place;
@@ -23,7 +23,7 @@ const LONGEST: usize = 44;
 pub struct Backend<'a> {
     spec: &'a cinder::Backend,
     /// Its pool.
-    pub pool: Awaited<Pool>,
+    pub pool: Prerequisite<Pool>,
     options: Extra,
     /// UUID of the secret under which libvirt finds the key.
     uuid: String,
@@ -80,7 +80,7 @@ fn check(service: &Service<'_>, name: &str) -> Result<(), Failure> {
 }
 
 /// Checks that os-brick, which looks for the key by the user's name, and hypervisors can be given it.
-fn usable(pool: Pool) -> Awaited<Pool> {
+fn usable(pool: Pool) -> Prerequisite<Pool> {
     pool.key()?;
     pool.plainly_named()
 }
@@ -95,7 +95,7 @@ impl Backend<'_> {
     pub fn pods(&self, facts: &Facts<'_>, desired: &mut DesiredState) -> Pods {
         let pool = match &self.pool {
             Ok(pool) => pool,
-            Err(awaited) => return Pods::waiting(self.component(), awaited.clone()),
+            Err(pending) => return Pods::waiting(self.component(), pending.clone()),
         };
         let mut files = Files::default();
         let mut config = facts.common(&mut files);
@@ -174,14 +174,14 @@ pub fn publish(
 /// Checks the pools of backends and backups, and returns how each backend's is reached.
 pub fn check_pools(
     backends: &[Backend<'_>],
-    backup: Option<&Awaited<Place>>,
+    backup: Option<&Prerequisite<Place>>,
     before: &[Condition],
     jobs: &Jobs<'_>,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Vec<Progress> {
     let of = |backend: &Backend<'_>| (backend.spec.name.clone(), backend.pool.clone());
-    let mut pools: Vec<(String, Awaited<Pool>)> = backends.iter().map(of).collect();
+    let mut pools: Vec<(String, Prerequisite<Pool>)> = backends.iter().map(of).collect();
     if let Some(Ok(Place::Rbd(pool))) = backup {
         pools.push(("backup".to_owned(), Ok(pool.clone())));
     }
@@ -200,7 +200,7 @@ pub fn report(
     let each = each.map(|(backend, pool)| {
         let state = match pool {
             Progress::Ready => context.availability(&backend.component()),
-            awaited => awaited.clone(),
+            pending => pending.clone(),
         };
         BackendStatus {
             name: backend.spec.name.clone(),

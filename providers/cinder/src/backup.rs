@@ -2,7 +2,9 @@
 
 use c5c3_api::cinder::VolumeBackup;
 use provider_composer::{DesiredState, ObservedState, Progress, Reason};
-use provider_openstack::{Awaited, Bucket, CINDER_BACKUP, Files, Pods, Pool, Section, Service};
+use provider_openstack::{
+    Bucket, CINDER_BACKUP, Files, Pods, Pool, Prerequisite, Section, Service,
+};
 
 use crate::backends::{self, Backend, CEPH};
 use crate::config::Facts;
@@ -31,7 +33,7 @@ impl Place {
         service: &Service<'_>,
         wanted: &VolumeBackup,
         observed: &ObservedState<'_>,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         match (&wanted.rbd, &wanted.s3) {
             (Some(rbd), None) => Pool::resolve(service, "backup", rbd, observed).map(Self::Rbd),
             (None, Some(bucket)) => Bucket::resolve(service, bucket, observed).map(Self::S3),
@@ -76,14 +78,14 @@ impl Place {
 /// What the pods run. They read the volumes of all backends.
 pub fn pods(
     facts: &Facts<'_>,
-    place: &Awaited<Place>,
+    place: &Prerequisite<Place>,
     backends: &[Backend<'_>],
     desired: &mut DesiredState,
 ) -> Pods {
-    let waiting = |awaited: &Progress| Pods::waiting(CINDER_BACKUP.name, awaited.clone());
+    let waiting = |pending: &Progress| Pods::waiting(CINDER_BACKUP.name, pending.clone());
     let place = match place {
         Ok(place) => place,
-        Err(awaited) => return waiting(awaited),
+        Err(pending) => return waiting(pending),
     };
     let pools = backends::pools(backends);
     if !pools.is_ready() {

@@ -13,9 +13,9 @@ use provider_composer::{
     Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
 };
 use provider_openstack::{
-    Awaited, CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, Component, Database, Files,
-    KeystoneAccess, Messaging, Migration, Migrations, Phase, Pods, Program, Purge, Service,
-    ServiceContext, Source, Tables, Workload, all, progress, uses,
+    CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, Component, Database, Files,
+    KeystoneAccess, Messaging, Migration, Migrations, Phase, Pods, Prerequisite, Program, Purge,
+    Service, ServiceContext, Source, Tables, Workload, all, progress, uses,
 };
 
 use backends::Backend;
@@ -146,7 +146,7 @@ fn command(name: &str, words: &[&str]) -> Vec<String> {
 fn workload(
     facts: &Facts<'_>,
     backends: &[Backend<'_>],
-    backup: Option<&Awaited<Place>>,
+    backup: Option<&Prerequisite<Place>>,
     purge: &Purge<'_>,
     desired: &mut DesiredState,
 ) -> Workload {

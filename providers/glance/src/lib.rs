@@ -13,8 +13,8 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::storage::v1::StorageClass;
 use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
 use provider_openstack::{
-    Awaited, Database, Files, GLANCE, KeystoneAccess, Migration, Migrations, Owned, Phase, Pods,
-    Policy, Program, Purge, Service, ServiceContext, Source, Tables, Workers, Workload, all,
+    Database, Files, GLANCE, KeystoneAccess, Migration, Migrations, Owned, Phase, Pods, Policy,
+    Prerequisite, Program, Purge, Service, ServiceContext, Source, Tables, Workers, Workload, all,
     check_pools, progress, uses,
 };
 
@@ -64,7 +64,7 @@ impl Composer for Glance {
         let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
         let stores = store::resolve(&service, &spec.storage, observed, desired)?;
         let pools = store::pools(&spec.storage, &stores);
-        let stores: Awaited<Vec<Store>> = stores.into_iter().collect();
+        let stores: Prerequisite<Vec<Store>> = stores.into_iter().collect();
         let parts = all((&database, &stores, &access, &context.policy));
         let workload = parts.map(|parts| workload(&service, spec, parts, &purge, desired));
         if workload.is_err() {

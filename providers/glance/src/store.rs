@@ -8,7 +8,7 @@ use c5c3_api::parts::{Storage, Volume};
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use provider_composer::{DesiredState, Failure, Key, ObservedState, Reason};
 use provider_openstack::{
-    Awaited, Bucket, Config, Files, Options, Pool, Program, Service, Source, lasting_volume,
+    Bucket, Config, Files, Options, Pool, Prerequisite, Program, Service, Source, lasting_volume,
 };
 
 /// Where the volume with images is; of an additional store, with its name at the end.
@@ -57,7 +57,7 @@ pub fn resolve(
     storage: &ImageStorage,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) -> Result<Vec<Awaited<Store>>, Failure> {
+) -> Result<Vec<Prerequisite<Store>>, Failure> {
     let mut place = |field: &str, store, suffix: &str| {
         Place::resolve(service, field, store, suffix, observed, desired)
     };
@@ -118,7 +118,10 @@ pub fn configure(stores: &[Store], service: &Service<'_>, config: &mut Config, f
 }
 
 /// Returns the pools in Ceph, each with the name of its store.
-pub fn pools(storage: &ImageStorage, stores: &[Awaited<Store>]) -> Vec<(String, Awaited<Pool>)> {
+pub fn pools(
+    storage: &ImageStorage,
+    stores: &[Prerequisite<Store>],
+) -> Vec<(String, Prerequisite<Pool>)> {
     let names = storage.additional.iter().map(|store| store.name.as_str());
     let names = iter::once(name(storage.store.backend)).chain(names);
     let stores = names.zip(storage.stores()).zip(stores);
@@ -128,7 +131,7 @@ pub fn pools(storage: &ImageStorage, stores: &[Awaited<Store>]) -> Vec<(String, 
                 Place::Rbd(pool) => Ok(pool.clone()),
                 Place::File(_) | Place::S3(_) => return None,
             },
-            Err(awaited) if described.backend == ImageBackend::Rbd => Err(awaited.clone()),
+            Err(pending) if described.backend == ImageBackend::Rbd => Err(pending.clone()),
             Err(_) => return None,
         };
         Some((name.to_owned(), pool))
@@ -213,7 +216,7 @@ impl Place {
         suffix: &str,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Result<Awaited<Self>, Failure> {
+    ) -> Result<Prerequisite<Self>, Failure> {
         let undescribed = || {
             let backend = name(store.backend);
             Failure::new(

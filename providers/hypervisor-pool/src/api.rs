@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::hypervisor::{CLOUDS_AUTHORITY, CLOUDS_FILE, HypervisorShareSpec};
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Subject};
-use provider_openstack::Awaited;
+use provider_openstack::Prerequisite;
 
 use crate::configuration::Configuration;
 use crate::drain;
@@ -60,7 +60,7 @@ impl Api {
 pub fn access(
     share: &Subject<HypervisorShareSpec>,
     observed: &ObservedState<'_>,
-) -> Awaited<Option<Access>> {
+) -> Prerequisite<Option<Access>> {
     let spec = &share.spec;
     let nova = match Configuration::find("nova", Some(spec.cell()), spec, observed) {
         Ok(nova) => nova,

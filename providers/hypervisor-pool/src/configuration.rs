@@ -18,7 +18,7 @@ use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
     Custom, DesiredState, Key, Live, ObservedState, Owner, Progress, Reason, Resource, ResourceKind,
 };
-use provider_openstack::{Awaited, digest};
+use provider_openstack::{Prerequisite, digest};
 
 /// The key with the release, which is no file.
 pub const RELEASE: &str = "release";
@@ -63,7 +63,7 @@ impl Configuration {
         cell: Option<&str>,
         share: &HypervisorShareSpec,
         observed: &ObservedState<'_>,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let namespace = &share.control_plane_namespace();
         let mut labels = vec![(AGENTS, name)];
         labels.extend(cell.map(|cell| (CELL, cell)));
@@ -115,7 +115,7 @@ impl Configuration {
     ///
     /// # Errors
     /// It isn't there, or isn't one line of text.
-    pub fn line(&self, key: &str) -> Awaited<&str> {
+    pub fn line(&self, key: &str) -> Prerequisite<&str> {
         let text = self.values.get(key);
         let text = text.and_then(|value| std::str::from_utf8(value).ok());
         text.map(str::trim)
@@ -135,7 +135,7 @@ impl Configuration {
     ///
     /// # Errors
     /// It isn't there, or isn't text.
-    pub fn text(&self, key: &str) -> Awaited<&str> {
+    pub fn text(&self, key: &str) -> Prerequisite<&str> {
         let text = self.values.get(key);
         let text = text.and_then(|value| std::str::from_utf8(value).ok());
         text.ok_or_else(|| {
@@ -272,7 +272,7 @@ fn is_composed(
     name: &str,
     namespace: &str,
     observed: &ObservedState<'_>,
-) -> Awaited<bool> {
+) -> Prerequisite<bool> {
     let kind = OWNERS.into_iter().find(|(label, _)| *label == name);
     let owner = Owner::from_labels(&secret.metadata.labels);
     let Some(((_, kind), owner)) = kind.zip(owner) else {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::hypervisor::{ComputeService, ComputeState, HypervisorShareSpec, LeasePhase};
 use c5c3_api::nova::NovaSpec;
 use provider_composer::{Custom, Live, ObservedState, Resource, Subject};
-use provider_openstack::Awaited;
+use provider_openstack::Prerequisite;
 
 use crate::hold::HOLD;
 use crate::lifecycle::{Evidence, Nova};
@@ -30,7 +30,7 @@ pub struct Reports {
     /// By node, with the drain that each is of.
     services: BTreeMap<String, ComputeService>,
     /// The pods of the share's agents.
-    pods: Awaited<Pods>,
+    pods: Prerequisite<Pods>,
     /// Whether there is no Nova any more that could report.
     has_no_nova: bool,
     /// The servers on each node, where the pool asks for them and Nova has answered.
@@ -127,7 +127,7 @@ impl Reports {
     ///
     /// # Errors
     /// They can't be read.
-    pub fn pods(&self) -> &Awaited<Pods> {
+    pub fn pods(&self) -> &Prerequisite<Pods> {
         &self.pods
     }
 

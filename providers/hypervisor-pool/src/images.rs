@@ -4,7 +4,7 @@
 use c5c3_api::hypervisor::AgentImages;
 use provider_composer::{Progress, Reason};
 use provider_openstack::table::{LIBVIRT, OVN};
-use provider_openstack::{Awaited, Release};
+use provider_openstack::{Prerequisite, Release};
 
 use crate::configuration::{Configuration, RELEASE};
 
@@ -24,7 +24,7 @@ pub fn open_vswitch(given: &AgentImages) -> String {
 ///
 /// # Errors
 /// The configuration names no release, or the pool has no image of it.
-pub fn of(configuration: &Configuration, given: &AgentImages) -> Awaited<String> {
+pub fn of(configuration: &Configuration, given: &AgentImages) -> Prerequisite<String> {
     let (name, release) = (configuration.name, configuration.line(RELEASE)?);
     let mirror = given.registry.as_deref();
     let given = match name {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1;
 use provider_composer::{Live, ObservedState, Resource, ResourceKind};
-use provider_openstack::Awaited;
+use provider_openstack::Prerequisite;
 use serde::Deserialize;
 
 use crate::nodes::{self, Condition, Node};
@@ -69,7 +69,7 @@ impl Pods {
     ///
     /// # Errors
     /// They can't be read.
-    pub fn list(namespace: &str, observed: &ObservedState<'_>) -> Awaited<Self> {
+    pub fn list(namespace: &str, observed: &ObservedState<'_>) -> Prerequisite<Self> {
         let pods = observed.list::<Pod>(namespace, &[]).or_default()?;
         let mut on_node: BTreeMap<String, Vec<Live<Pod>>> = BTreeMap::new();
         let pods = pods.into_iter();

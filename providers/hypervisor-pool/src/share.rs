@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, HostAlias};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Live, ObservedState, Progress, Subject};
 use provider_openstack::manifest::{Manifest, cert_manager};
-use provider_openstack::{Awaited, all, issuance, progress};
+use provider_openstack::{Prerequisite, all, issuance, progress};
 use serde_json::{Value, json};
 
 use crate::agents::migration::{self, MIGRATION};
@@ -104,7 +104,7 @@ impl<'a> Share<'a> {
         let libvirt = agents::libvirt(settings, images, &lease, &texts);
         desired.apply(&self.namespace, LIBVIRT, &files);
         desired.apply(&self.namespace, PROVIDERS, &providers_map(&providers));
-        let composed: [(&str, &str, Awaited<Agent>); 5] = [
+        let composed: [(&str, &str, Prerequisite<Agent>); 5] = [
             (
                 "openvswitch",
                 "OpenVSwitchReady",
@@ -183,7 +183,7 @@ impl<'a> Share<'a> {
     /// Composes what servers need to move between hosts without running. The share is Ready without it, because all else works.
     fn migration(
         &self,
-        nova: &Awaited<Configuration>,
+        nova: &Prerequisite<Configuration>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {

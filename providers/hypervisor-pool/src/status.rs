@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use provider_composer::{Live, Lookup, ObservedState, Progress, Reason};
-use provider_openstack::Awaited;
+use provider_openstack::Prerequisite;
 
 use crate::agents::UPLINKS;
 use crate::named;
@@ -45,7 +45,7 @@ pub fn rollout(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Pro
 ///
 /// # Errors
 /// The pods that check it can't be read.
-pub fn lacks(pods: &Awaited<Pods>) -> Awaited<Lacks> {
+pub fn lacks(pods: &Prerequisite<Pods>) -> Prerequisite<Lacks> {
     let pods = pods.as_ref().map_err(Clone::clone)?;
     let lacks = pods.lacks();
     Ok(lacks
@@ -54,7 +54,7 @@ pub fn lacks(pods: &Awaited<Pods>) -> Awaited<Lacks> {
 }
 
 /// Whether every node has what its agents need.
-pub fn requirements(lacks: &Awaited<Lacks>) -> Progress {
+pub fn requirements(lacks: &Prerequisite<Lacks>) -> Progress {
     let lacks = match lacks {
         Ok(lacks) if lacks.is_empty() => return Progress::Ready,
         Ok(lacks) => lacks.iter(),
@@ -70,7 +70,7 @@ pub fn requirements(lacks: &Awaited<Lacks>) -> Progress {
 pub fn uplinks<'a>(
     namespace: &str,
     nodes: impl Iterator<Item = &'a Live<Node>>,
-    pods: &Awaited<Pods>,
+    pods: &Prerequisite<Pods>,
 ) -> Progress {
     let pods = match pods {
         Ok(pods) => pods,
@@ -122,7 +122,7 @@ pub fn uplinks<'a>(
 /// Whether Kubernetes counts an agent as down on a node that is to run it, or not; not if the pods can't be read. A pod that is missing
 /// counts where there should be one, and one that ends counts too: the next starts once it has ended, which nobody reports of a node that is
 /// down.
-pub fn is_down(agent: &str, node: &Live<Node>, is_wanted: bool, pods: &Awaited<Pods>) -> bool {
+pub fn is_down(agent: &str, node: &Live<Node>, is_wanted: bool, pods: &Prerequisite<Pods>) -> bool {
     let Ok(pods) = pods else {
         return false;
     };

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject};
-use provider_openstack::Awaited;
+use provider_openstack::Prerequisite;
 
 use crate::aggregate;
 use crate::asked::{AT_ONCE, drawn};
@@ -44,7 +44,7 @@ type Providers<'n> = BTreeMap<String, (&'n String, BTreeSet<String>)>;
 pub fn reconcile(
     share: &Subject<HypervisorShareSpec>,
     leases: &Leases,
-    pods: &Awaited<Pods>,
+    pods: &Prerequisite<Pods>,
     computes: &Computes,
     configuration: Option<&str>,
     observed: &ObservedState<'_>,

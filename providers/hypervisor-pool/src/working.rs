@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use provider_composer::{DesiredState, Live, Lookup, Progress, Reason, Subject};
-use provider_openstack::Awaited;
+use provider_openstack::Prerequisite;
 
 use crate::aggregate::WAITS;
 use crate::compute_services::{Computes, DISABLED};
@@ -33,7 +33,7 @@ pub struct Hosts<'a> {
     /// The agents that servers need. Each node runs a pod of each.
     pub agents: &'a [&'a str],
     /// What nodes lack.
-    pub lacks: Awaited<Lacks>,
+    pub lacks: Prerequisite<Lacks>,
     /// The pods on each node.
     pub reports: &'a Reports,
     /// What Nova has of the nodes.

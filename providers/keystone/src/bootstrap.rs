@@ -4,7 +4,7 @@
 use c5c3_api::keystone::KeystoneSpec;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};
 use provider_composer::{DesiredState, ObservedState, Progress};
-use provider_openstack::{Awaited, Jobs, Program, Service, Task, Values, digest};
+use provider_openstack::{Jobs, Prerequisite, Program, Service, Task, Values, digest};
 
 use crate::file;
 
@@ -17,7 +17,7 @@ pub fn bootstrap(
     service: &Service<'_>,
     spec: &KeystoneSpec,
     jobs: &Jobs<'_>,
-    program: Awaited<&Program>,
+    program: Prerequisite<&Program>,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Progress {

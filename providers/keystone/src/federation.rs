@@ -4,7 +4,8 @@
 use c5c3_api::keystone::{Federation, IdentityProvider};
 use provider_composer::{ObservedState, Progress, Reason};
 use provider_openstack::{
-    Awaited, BEHIND, CERTIFICATE, Config, Files, KEYSTONE, Owned, ReverseProxy, Service, Values,
+    BEHIND, CERTIFICATE, Config, Files, KEYSTONE, Owned, Prerequisite, ReverseProxy, Service,
+    Values,
 };
 
 /// Apache's configuration file. Keystone takes each that ends in `.conf` for its own.
@@ -48,7 +49,7 @@ impl<'a> Identities<'a> {
         service: &Service<'_>,
         federation: &'a Federation,
         observed: &ObservedState<'_>,
-    ) -> Awaited<Option<Self>> {
+    ) -> Prerequisite<Option<Self>> {
         let provider = federation.identity_provider.as_ref();
         let Some(provider) = provider.filter(|_| federation.enabled) else {
             return Ok(None);

@@ -8,7 +8,7 @@ use provider_composer::{
     DesiredState, Generated, GeneratedValue, Key, Live, Lookup, ObservedState, Progress, Reason,
     Retention, label_pairs,
 };
-use provider_openstack::{Awaited, Service};
+use provider_openstack::{Prerequisite, Service};
 
 use crate::keyring::{Keyring, Rules};
 
@@ -71,7 +71,7 @@ impl Keys {
         purpose: Purpose,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let mounted = purpose.mounted(service);
         let singles = singles(service, purpose, observed);
         let (mounted, singles) =

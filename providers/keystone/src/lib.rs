@@ -13,8 +13,8 @@ use provider_composer::{
     Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
 };
 use provider_openstack::{
-    Awaited, Config, Database, Files, KEYSTONE, Migration, Migrations, Owned, Phase, Pods, Policy,
-    Program, Service, ServiceContext, Source, Workload, all, cache, progress, uses,
+    Config, Database, Files, KEYSTONE, Migration, Migrations, Owned, Phase, Pods, Policy,
+    Prerequisite, Program, Service, ServiceContext, Source, Workload, all, cache, progress, uses,
 };
 
 use federation::Identities;
@@ -103,11 +103,11 @@ impl Composer for Keystone {
 fn configured(
     service: &Service<'_>,
     spec: &KeystoneSpec,
-    database: &Awaited<Database>,
-    identities: &Awaited<Option<Identities<'_>>>,
-    policy: &Awaited<Policy>,
+    database: &Prerequisite<Database>,
+    identities: &Prerequisite<Option<Identities<'_>>>,
+    policy: &Prerequisite<Policy>,
     observed: &ObservedState<'_>,
-) -> Awaited<(Config, Files)> {
+) -> Prerequisite<(Config, Files)> {
     let cache = cache(service, &spec.cache, observed);
     let database = database.as_ref().map_err(Clone::clone)?;
     let (cache, policy) = (cache?, policy.as_ref().map_err(Clone::clone)?);
@@ -137,11 +137,11 @@ fn program(service: &Service<'_>, files: &Files, desired: &mut DesiredState) -> 
 }
 
 fn workload(
-    program: &Awaited<Program>,
-    database: &Awaited<Database>,
+    program: &Prerequisite<Program>,
+    database: &Prerequisite<Database>,
     keys: [&Progress; 2],
     proxied: bool,
-) -> Awaited<Workload> {
+) -> Prerequisite<Workload> {
     let (program, database) = all((program, database))?;
     if let Some(unready) = keys
         .into_iter()

@@ -3,7 +3,8 @@
 use c5c3_api::nova::NovaSpec;
 use provider_composer::{Custom, DesiredState, ObservedState, Progress, Reason};
 use provider_openstack::{
-    AgentSecret, Awaited, Config, Files, NEUTRON, NOVA, NOVA_METADATA, Service, Values, authority,
+    AgentSecret, Config, Files, NEUTRON, NOVA, NOVA_METADATA, Prerequisite, Service, Values,
+    authority,
 };
 
 use crate::ovn::{ClientFiles, Ovn};
@@ -38,7 +39,7 @@ impl MetadataApi {
     ///
     /// # Errors
     /// Nova's Secrets aren't there yet.
-    pub fn resolve(service: &Service<'_>, observed: &ObservedState<'_>) -> Awaited<Self> {
+    pub fn resolve(service: &Service<'_>, observed: &ObservedState<'_>) -> Prerequisite<Self> {
         let (namespace, name) = (service.namespace, NOVA.part(NOVA_METADATA.name));
         let purpose = "the secret of Nova's metadata API, which the nova-operator generates";
         let values = Values::read(observed, namespace, &name, purpose);

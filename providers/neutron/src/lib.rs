@@ -10,9 +10,9 @@ use provider_composer::{
     Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
 };
 use provider_openstack::{
-    Awaited, Component, Database, Files, KeystoneAccess, Messaging, Migration, Migrations, NEUTRON,
+    Component, Database, Files, KeystoneAccess, Messaging, Migration, Migrations, NEUTRON,
     NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS, NEUTRON_RPC_SERVER, Phase, Pods,
-    Policy, Program, Service, ServiceContext, Task, Workload, all, progress, uses,
+    Policy, Prerequisite, Program, Service, ServiceContext, Task, Workload, all, progress, uses,
 };
 
 use agent::MetadataApi;
@@ -202,19 +202,19 @@ fn workload(spec: &NeutronSpec, (program, database, bus, access, ovn): Parts<'_>
 fn repair(
     subject: &Subject<NeutronSpec>,
     context: &ServiceContext<'_>,
-    program: &Awaited<Program>,
+    program: &Prerequisite<Program>,
     desired: &mut DesiredState,
 ) -> Option<Progress> {
     let asked = subject.metadata.annotations.get(REPAIR)?;
     let program = match program {
         Ok(program) if subject.status.release.is_some() => program,
-        awaited => {
+        pending => {
             context.jobs.keep(&[REPAIR_TASK], desired);
-            return Some(match progress(awaited) {
+            return Some(match progress(pending) {
                 Progress::Ready => {
                     Progress::waiting(Reason::Starting, "waits for Neutron's database")
                 }
-                awaited => awaited,
+                pending => pending,
             });
         }
     };
@@ -236,7 +236,7 @@ fn repair(
 fn agents(
     service: &Service<'_>,
     context: &ServiceContext<'_>,
-    ovn: &Awaited<Ovn>,
+    ovn: &Prerequisite<Ovn>,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Progress {
@@ -256,9 +256,9 @@ fn agents(
             agent::publish(service, ovn, metadata, desired);
             Progress::Ready
         }
-        Err(awaited) => {
+        Err(pending) => {
             agent::keep(service, desired);
-            awaited
+            pending
         }
     }
 }

@@ -3,7 +3,7 @@
 use c5c3_api::neutron;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
 use provider_composer::{Custom, Key, ObservedState, Progress, Reason};
-use provider_openstack::{Awaited, Files, NEUTRON, Section, Service, Values, holds};
+use provider_openstack::{Files, NEUTRON, Prerequisite, Section, Service, Values, holds};
 
 /// The OVNCluster that is meant where none is named.
 const CLUSTER: &str = "ovn";
@@ -49,7 +49,7 @@ impl Ovn {
         service: &Service<'_>,
         wanted: &neutron::Ovn,
         observed: &ObservedState<'_>,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let (northbound, southbound) = match (&wanted.nb_connection, &wanted.sb_connection) {
             (Some(northbound), Some(southbound)) => (northbound.clone(), southbound.clone()),
             (northbound, southbound) => {
@@ -118,13 +118,13 @@ impl Ovn {
 pub fn connected(
     service: &Service<'_>,
     wanted: &neutron::Ovn,
-    ovn: &Awaited<Ovn>,
+    ovn: &Prerequisite<Ovn>,
     worker: &Progress,
     observed: &ObservedState<'_>,
 ) -> Progress {
     let ovn = match ovn {
         Ok(ovn) => ovn,
-        Err(awaited) => return awaited.clone(),
+        Err(pending) => return pending.clone(),
     };
     if wanted.nb_connection.is_none() || wanted.sb_connection.is_none() {
         let key = cluster(service, wanted);
@@ -159,7 +159,7 @@ fn endpoints(
     service: &Service<'_>,
     wanted: &neutron::Ovn,
     observed: &ObservedState<'_>,
-) -> Awaited<(String, String)> {
+) -> Prerequisite<(String, String)> {
     let key = cluster(service, wanted);
     let namespace = key.namespace.as_deref().unwrap_or_default();
     let cluster = observed.get::<Custom<OvnClusterSpec>>(namespace, &key.name);
@@ -181,7 +181,7 @@ fn client(
     service: &Service<'_>,
     wanted: &neutron::Ovn,
     observed: &ObservedState<'_>,
-) -> Awaited<[String; 3]> {
+) -> Prerequisite<[String; 3]> {
     let usual = || format!("{}-client", cluster(service, wanted).name);
     let given = wanted.client_secret_ref.as_ref();
     let name = given.map_or_else(usual, |given| given.name.clone());

@@ -14,8 +14,8 @@ use provider_composer::{
 };
 use provider_openstack::manifest::{Manifest, cert_manager, gateway, mariadb, rabbitmq};
 use provider_openstack::{
-    Awaited, Component, ComponentDefinition, Database, Jobs, Messaging, NOVA, NOVA_CONDUCTOR,
-    NOVA_NOVNCPROXY, Service, Task,
+    Component, ComponentDefinition, Database, Jobs, Messaging, NOVA, NOVA_CONDUCTOR,
+    NOVA_NOVNCPROXY, Prerequisite, Service, Task,
 };
 
 use crate::compute;
@@ -38,11 +38,11 @@ pub struct Cell<'a> {
     /// What is wanted of it.
     pub spec: &'a nova::Cell,
     /// Its database.
-    pub database: Awaited<Database>,
+    pub database: Prerequisite<Database>,
     /// Its message bus.
-    pub bus: Awaited<Messaging>,
+    pub bus: Prerequisite<Messaging>,
     /// Certificates of its consoles, if they are to have any.
-    pub consoles: Awaited<Option<Consoles>>,
+    pub consoles: Prerequisite<Option<Consoles>>,
     /// The Secret of its hypervisors.
     pub published: Lookup<Live<Secret>>,
 }

@@ -7,7 +7,7 @@ use c5c3_api::hypervisor::{CLOUDS_AUTHORITY, CLOUDS_FILE};
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::placement::PlacementSpec;
 use provider_composer::{Custom, Live, Lookup, ObservedState, Progress};
-use provider_openstack::{Awaited, Files, KeystoneAccess, Service, authority};
+use provider_openstack::{Files, KeystoneAccess, Prerequisite, Service, authority};
 use serde_json::json;
 
 /// Where Neutron and Placement are, and what the certificates of all three APIs are checked against.
@@ -22,7 +22,7 @@ impl Clouds {
     ///
     /// # Errors
     /// Something can't be read, or has no certificate yet.
-    pub fn resolve(service: &Service<'_>, observed: &ObservedState<'_>) -> Awaited<Self> {
+    pub fn resolve(service: &Service<'_>, observed: &ObservedState<'_>) -> Prerequisite<Self> {
         let namespace = service.namespace;
         // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let neutron = first(observed.list::<Custom<NeutronSpec>>(namespace, &[]));
@@ -39,10 +39,11 @@ impl Clouds {
             certified.push((placement.metadata.name, placement.body.spec.common.tls));
         }
         let certified = certified.iter().filter(|(_, tls)| tls.enabled);
-        let authorities: Vec<Awaited<Option<String>>> = certified
+        let authorities: Vec<Prerequisite<Option<String>>> = certified
             .map(|(name, tls)| authority(namespace, name, tls, observed))
             .collect();
-        let authorities: Vec<Option<String>> = authorities.into_iter().collect::<Awaited<_>>()?;
+        let authorities: Vec<Option<String>> =
+            authorities.into_iter().collect::<Prerequisite<_>>()?;
         Ok(Self {
             network,
             inventory,
@@ -73,7 +74,7 @@ impl Clouds {
 }
 
 /// The first of some resources, if there are any.
-fn first<T>(found: Lookup<Vec<Live<T>>>) -> Awaited<Option<Live<T>>> {
+fn first<T>(found: Lookup<Vec<Live<T>>>) -> Prerequisite<Option<Live<T>>> {
     let found = found.known().map_err(Progress::unknown)?;
     Ok(found.into_iter().flatten().next())
 }

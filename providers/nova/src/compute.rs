@@ -4,7 +4,7 @@ use c5c3_api::hypervisor::CELL;
 use c5c3_api::nova::Cell;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Live, Lookup, ObservedState};
-use provider_openstack::{AgentSecret, Awaited, Config, Files, Messaging, Service};
+use provider_openstack::{AgentSecret, Config, Files, Messaging, Prerequisite, Service};
 
 use crate::config::{CONFIG, Facts, STATE, path};
 use crate::consoles::Consoles;
@@ -27,7 +27,7 @@ pub fn publish(
     facts: &Facts<'_>,
     cell: &Cell,
     bus: &Messaging,
-    consoles: &Awaited<Option<Consoles>>,
+    consoles: &Prerequisite<Option<Consoles>>,
     desired: &mut DesiredState,
 ) {
     let (Ok(ephemeral), Ok(clouds), Ok(consoles)) = (facts.ephemeral, facts.clouds, consoles)

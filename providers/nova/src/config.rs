@@ -6,8 +6,8 @@ use crate::ephemeral::Ephemeral;
 use c5c3_api::nova::{Cell, NovaSpec};
 use c5c3_api::parts::{CacheBackend, Exposure};
 use provider_openstack::{
-    Awaited, CERTIFICATE, CacheServer, Config, DATABASE_AUTHORITY, Database, Files, KeystoneAccess,
-    Messaging, NOVA, NOVA_NOVNCPROXY, Owned, Policy, Service, configure_cache,
+    CERTIFICATE, CacheServer, Config, DATABASE_AUTHORITY, Database, Files, KeystoneAccess,
+    Messaging, NOVA, NOVA_NOVNCPROXY, Owned, Policy, Prerequisite, Service, configure_cache,
 };
 
 /// The configuration file.
@@ -75,7 +75,7 @@ pub struct Facts<'a> {
     /// What is wanted of it.
     pub spec: &'a NovaSpec,
     /// How the hypervisor-pool-operator calls it.
-    pub clouds: &'a Awaited<Clouds>,
+    pub clouds: &'a Prerequisite<Clouds>,
     /// How it authenticates to Keystone.
     pub access: &'a KeystoneAccess,
     /// What every part has.
@@ -83,7 +83,7 @@ pub struct Facts<'a> {
     /// Members of the cache, if there is one.
     pub cache: &'a [CacheServer],
     /// The pool in Ceph with the disks of servers, if they aren't on the hosts.
-    pub ephemeral: &'a Awaited<Option<Ephemeral>>,
+    pub ephemeral: &'a Prerequisite<Option<Ephemeral>>,
     /// Certificates that those of all its database servers are signed by.
     pub authorities: String,
 }

@@ -12,7 +12,7 @@ use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::{Certificate, Issuer, PrivateKey};
 use provider_openstack::{
-    Awaited, Files, NOVA_NOVNCPROXY, Program, Section, Service, Source, issued,
+    Files, NOVA_NOVNCPROXY, Prerequisite, Program, Section, Service, Source, issued,
 };
 
 /// The folder with the proxy's certificate in its pods.
@@ -26,7 +26,7 @@ const OF_PROXY: &str = "the certificate of the consoles' proxy";
 #[derive(Clone)]
 pub struct Consoles {
     /// The Secret with the proxy's certificate, if that is issued.
-    proxy: Awaited<String>,
+    proxy: Prerequisite<String>,
     /// The authority of both certificates.
     authority: String,
     /// The hypervisors' certificate.
@@ -67,7 +67,7 @@ impl Consoles {
         cell: &str,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<Option<Self>> {
+    ) -> Prerequisite<Option<Self>> {
         let tls = &service.common.tls;
         if !tls.enabled || tls.issuer_ref.is_none() {
             return Ok(None);
@@ -116,7 +116,7 @@ impl Consoles {
         cell: &str,
         published: &Lookup<Live<Secret>>,
         observed: &ObservedState<'_>,
-    ) -> Awaited<Option<Self>> {
+    ) -> Prerequisite<Option<Self>> {
         let published = published.as_ref().known();
         let Some(secret) = published.map_err(Progress::unknown)? else {
             return Ok(None);
@@ -156,7 +156,7 @@ impl Consoles {
     ///
     /// # Errors
     /// It isn't issued.
-    pub fn proxy(&self) -> Awaited<&str> {
+    pub fn proxy(&self) -> Prerequisite<&str> {
         self.proxy.as_deref().map_err(Clone::clone)
     }
 

@@ -4,7 +4,8 @@ use c5c3_api::nova::NovaSpec;
 use c5c3_api::parts;
 use provider_composer::{DesiredState, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Awaited, Cron, Database, Jobs, Migration, Mounted, NOVA, Phase, Schedule, Service, Source, Task,
+    Cron, Database, Jobs, Migration, Mounted, NOVA, Phase, Prerequisite, Schedule, Service, Source,
+    Task,
 };
 
 use crate::cells::{Cell, manage, server};
@@ -35,7 +36,7 @@ impl Databases {
         spec: &NovaSpec,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let usual = NOVA.database_credentials("");
         let shared = spec.database.secret_ref.clone();
         let shared = shared.filter(|reference| reference.name != usual);
@@ -78,7 +79,7 @@ pub fn check_upgrade(
     files: &Source,
     control: &Control<'_>,
     desired: &mut DesiredState,
-) -> Awaited<()> {
+) -> Prerequisite<()> {
     let Some(installed) = service.installed.filter(|it| *it != service.release) else {
         return Ok(());
     };
@@ -99,7 +100,7 @@ pub fn check_upgrade(
     };
     match jobs.once(&task, desired) {
         Progress::Ready => Ok(()),
-        awaited => Err(awaited),
+        pending => Err(pending),
     }
 }
 

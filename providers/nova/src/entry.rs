@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use provider_composer::{DesiredState, Progress};
-use provider_openstack::{Awaited, Database, Jobs, Mounted, NOVA, Phase, Task};
+use provider_openstack::{Database, Jobs, Mounted, NOVA, Phase, Prerequisite, Task};
 
 use crate::cells::{Cell, manage};
 use crate::config::Facts;
@@ -48,7 +48,7 @@ impl Cell<'_> {
         former: Former,
         jobs: &Jobs<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<State> {
+    ) -> Prerequisite<State> {
         let (database, bus) = (self.database.as_ref(), self.bus.as_ref());
         let database = database.map_err(Clone::clone)?;
         let bus = bus.map_err(Clone::clone)?;

@@ -3,7 +3,7 @@
 use c5c3_api::hypervisor::CEPH_KEY;
 use c5c3_api::nova::{Disks, NovaSpec, NovaStatus};
 use provider_composer::{DesiredState, ObservedState, Progress, Reason};
-use provider_openstack::{Awaited, Files, NOVA, Pool, Section, Service, progress, uuid};
+use provider_openstack::{Files, NOVA, Pool, Prerequisite, Section, Service, progress, uuid};
 
 /// The files of Ceph's configuration and key.
 const CONF: &str = "ceph.conf";
@@ -31,7 +31,7 @@ pub fn report(
     disks: Disks,
     service: &Service<'_>,
     spec: &NovaSpec,
-    ephemeral: &Awaited<Option<Ephemeral>>,
+    ephemeral: &Prerequisite<Option<Ephemeral>>,
     desired: &mut DesiredState,
 ) {
     let condition = "EphemeralStorageReady";
@@ -61,7 +61,7 @@ pub fn resolve(
     service: &Service<'_>,
     spec: &NovaSpec,
     observed: &ObservedState<'_>,
-) -> Awaited<Option<Ephemeral>> {
+) -> Prerequisite<Option<Ephemeral>> {
     if disks == Disks::Hosts {
         return Ok(None);
     }

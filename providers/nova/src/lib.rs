@@ -25,8 +25,8 @@ use provider_composer::{
 };
 use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{
-    Awaited, CacheServer, Component, Cron, KeystoneAccess, Messaging, NOVA, NOVA_CONDUCTOR,
-    NOVA_METADATA, NOVA_SCHEDULER, Service, ServiceContext, Values, all, cache, note_purged,
+    CacheServer, Component, Cron, KeystoneAccess, Messaging, NOVA, NOVA_CONDUCTOR, NOVA_METADATA,
+    NOVA_SCHEDULER, Prerequisite, Service, ServiceContext, Values, all, cache, note_purged,
     progress, uses,
 };
 
@@ -177,7 +177,7 @@ fn servers(
     service: &Service<'_>,
     spec: &NovaSpec,
     observed: &ObservedState<'_>,
-) -> Awaited<Vec<CacheServer>> {
+) -> Prerequisite<Vec<CacheServer>> {
     match &spec.cache {
         Some(wanted) => cache(service, wanted, observed),
         None => Ok(Vec::new()),
@@ -189,7 +189,7 @@ fn metadata(
     service: &Service<'_>,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) -> Awaited<String> {
+) -> Prerequisite<String> {
     let name = service.named(NOVA_METADATA.name);
     let generated = Generated {
         values: BTreeMap::from([(SECRET.to_owned(), GeneratedValue::Password(32))]),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::nova::{NovaSpec, NovaStatus};
 use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Awaited, Files, Migrations, NOVA, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY,
-    NOVA_SCHEDULER, Pods, Service, ServiceContext, Workload, progress,
+    Files, Migrations, NOVA, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER, Pods,
+    Prerequisite, Service, ServiceContext, Workload, progress,
 };
 
 use crate::cells::{self, Cell};
@@ -47,7 +47,7 @@ impl Recipe<'_> {
         control: &Control<'_>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<Workload> {
+    ) -> Prerequisite<Workload> {
         let (service, jobs) = (self.service, &self.context.jobs);
         let mut files = facts.control(control);
         let tasks = files.compose(service, desired).source();
@@ -59,10 +59,10 @@ impl Recipe<'_> {
 
         // The pods outside cells read all mappings once, when they start.
         let mut mappings = BTreeMap::new();
-        let mut awaited = Progress::Ready;
+        let mut pending = Progress::Ready;
         let former = Former::Continued;
         let mapped = entry::map("cell0", former, &cell0, control.api, &tables, jobs, desired);
-        hold(&mut awaited, &mapped);
+        hold(&mut pending, &mapped);
         mappings.insert("cell0".to_owned(), cell0.name.clone());
 
         let mut pods = Vec::new();
@@ -78,10 +78,10 @@ impl Recipe<'_> {
                     synced.clone()
                 }
                 Ok(State { mapped, .. }) => mapped.clone(),
-                Err(awaited) => awaited.clone(),
+                Err(pending) => pending.clone(),
             };
             if self.waits_for(name) {
-                hold(&mut awaited, &reached);
+                hold(&mut pending, &reached);
             }
             if let Ok(state) = &state
                 && state.mapped.is_ready()
@@ -108,7 +108,7 @@ impl Recipe<'_> {
             .map(|(name, mapping)| format!("{name} {mapping}\n"))
             .collect();
         files.text("cells", mappings.concat());
-        pods.extend(self.control(control, &files, &awaited, desired));
+        pods.extend(self.control(control, &files, &pending, desired));
         databases::archive(self.spec, jobs, tasks, desired);
         Ok(Workload {
             pods,
@@ -132,12 +132,12 @@ impl Recipe<'_> {
         &self,
         control: &Control<'_>,
         files: &Files,
-        awaited: &Progress,
+        pending: &Progress,
         desired: &mut DesiredState,
     ) -> Vec<Pods> {
         let files = files.compose(self.service, desired).source();
         let pods = |pods: Pods| Pods {
-            awaited: awaited.clone(),
+            prerequisites: pending.clone(),
             workers: workers(self.service.release),
             ..pods
         };
@@ -165,7 +165,7 @@ impl Recipe<'_> {
         &self,
         facts: &Facts<'_>,
         cell: &Cell<'_>,
-        state: Awaited<State>,
+        state: Prerequisite<State>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Vec<Pods> {
@@ -174,10 +174,10 @@ impl Recipe<'_> {
             [NOVA_CONDUCTOR.name, NOVA_NOVNCPROXY.name].map(|part| format!("{name}-{part}"));
         let (Ok(database), Ok(bus), Ok(state)) = (&cell.database, &cell.bus, &state) else {
             compute::keep(service, name, desired);
-            let awaited = progress(&state);
+            let pending = progress(&state);
             return vec![
-                Pods::waiting(conductor, awaited.clone()),
-                Pods::waiting(proxy, awaited),
+                Pods::waiting(conductor, pending.clone()),
+                Pods::waiting(proxy, pending),
             ];
         };
         let (rolled, upgrades) = (
@@ -205,7 +205,7 @@ impl Recipe<'_> {
         let files = facts.cell(name, database, bus, false);
         let files = files.compose(service, desired).source();
         let pods = |pods: Pods| Pods {
-            awaited: state.synced.clone(),
+            prerequisites: state.synced.clone(),
             ..pods
         };
         let shows = |files| program("nova-novncproxy", files);
@@ -217,7 +217,7 @@ impl Recipe<'_> {
                 let files = files.compose(service, desired).source();
                 pods(Pods::of(proxy, consoles::mount(shows(files), secret)))
             }
-            Err(awaited) => Pods::waiting(proxy, awaited),
+            Err(pending) => Pods::waiting(proxy, pending),
         };
         let conductor = bus.watched(conductor, program("nova-conductor", files));
         vec![pods(conductor), proxy]
@@ -228,8 +228,8 @@ impl Recipe<'_> {
     fn certificate<'c>(
         &self,
         proxy: &str,
-        consoles: &'c Awaited<Option<Consoles>>,
-    ) -> Awaited<Option<&'c str>> {
+        consoles: &'c Prerequisite<Option<Consoles>>,
+    ) -> Prerequisite<Option<&'c str>> {
         let consoles = consoles.as_ref().map_err(Clone::clone)?;
         let secret = consoles.as_ref().map(Consoles::proxy).transpose();
         match secret {

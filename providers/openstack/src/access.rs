@@ -10,11 +10,11 @@ use provider_composer::{
 };
 use serde_json::{Value, json};
 
-use crate::awaited::Awaited;
 use crate::cache::{CacheServer, cache};
 use crate::config::{Config, Section};
 use crate::files::Files;
 use crate::graph::MEMCACHED;
+use crate::prerequisite::Prerequisite;
 use crate::secret::Values;
 use crate::service::Service;
 use crate::tls;
@@ -58,7 +58,7 @@ impl KeystoneAccess {
         access: &parts::KeystoneAccess,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         // Comes first, so that the key isn't pruned while something else is waited for.
         let tokens = TokenCache::resolve(service, access, observed, desired);
         let client = Self::of_client(service, access, observed);
@@ -76,7 +76,7 @@ impl KeystoneAccess {
         service: &Service<'_>,
         access: &parts::KeystoneAccess,
         observed: &ObservedState<'_>,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let auth_url = match &access.auth_url {
             Some(url) => Ok(url.clone()),
@@ -184,7 +184,7 @@ impl KeystoneAccess {
 }
 
 /// The address of the Keystone of the same namespace, as its status says it.
-fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Awaited<String> {
+fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Prerequisite<String> {
     let keystone = observed.get::<Custom<KeystoneSpec>>(service.namespace, KEYSTONE);
     let keystone = keystone.known().map_err(Progress::unknown)?;
     keystone
@@ -203,7 +203,7 @@ fn authority(
     service: &Service<'_>,
     auth_url: &str,
     observed: &ObservedState<'_>,
-) -> Awaited<Option<String>> {
+) -> Prerequisite<Option<String>> {
     let Some((name, rest)) = auth_url
         .strip_prefix("https://")
         .and_then(|host| host.split_once('.'))
@@ -227,7 +227,7 @@ impl TokenCache {
         access: &parts::KeystoneAccess,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<Option<Self>> {
+    ) -> Prerequisite<Option<Self>> {
         let secret = service.named("token-cache");
         let generated = Generated {
             values: BTreeMap::from([(KEY.to_owned(), GeneratedValue::Password(32))]),

@@ -5,8 +5,8 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress};
 
-use crate::awaited::Awaited;
 use crate::files::Files;
+use crate::prerequisite::Prerequisite;
 use crate::service::Service;
 
 /// The key with the release, which is no file.
@@ -59,7 +59,7 @@ impl<'a> AgentSecret<'a> {
     ///
     /// # Errors
     /// It can't be read.
-    pub fn published(&self, observed: &ObservedState<'_>) -> Awaited<Files> {
+    pub fn published(&self, observed: &ObservedState<'_>) -> Prerequisite<Files> {
         let mut files = Files::default();
         let secret = self.lookup(observed).known().map_err(Progress::unknown)?;
         let data = secret.and_then(|secret| secret.body.data);

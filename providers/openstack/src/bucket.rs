@@ -3,7 +3,7 @@
 use c5c3_api::parts;
 use provider_composer::ObservedState;
 
-use crate::awaited::Awaited;
+use crate::prerequisite::Prerequisite;
 use crate::secret::Values;
 use crate::service::Service;
 
@@ -31,7 +31,7 @@ impl Bucket {
         service: &Service<'_>,
         wanted: &parts::Bucket,
         observed: &ObservedState<'_>,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let secret = &wanted.secret_ref.name;
         let purpose = "the keys to the bucket";
         let values = Values::read(observed, service.namespace, secret, purpose)?;

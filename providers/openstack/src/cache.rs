@@ -5,10 +5,10 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service as KubernetesService;
 use provider_composer::{ObservedState, Progress, Reason};
 
-use crate::awaited::Awaited;
 use crate::config::Section;
 use crate::graph::MEMCACHED;
 use crate::host::in_url;
+use crate::prerequisite::Prerequisite;
 use crate::service::Service;
 
 /// Memcached's port.
@@ -59,7 +59,7 @@ pub fn cache(
     service: &Service<'_>,
     cache: &Cache,
     observed: &ObservedState<'_>,
-) -> Awaited<Vec<CacheServer>> {
+) -> Prerequisite<Vec<CacheServer>> {
     if !cache.servers.is_empty() {
         return Ok(cache.servers.iter().map(CacheServer::from).collect());
     }

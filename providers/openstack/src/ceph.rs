@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use c5c3_api::parts::Rbd;
 use provider_composer::{DesiredState, ObservedState, Progress, Reason};
 
-use crate::awaited::Awaited;
 use crate::digest::digest;
 use crate::files::Files;
 use crate::jobs::{Jobs, Task};
 use crate::pod::{Program, Source};
+use crate::prerequisite::Prerequisite;
 use crate::secret::Values;
 use crate::service::Service;
 
@@ -68,7 +68,7 @@ impl Pool {
         field: &str,
         rbd: &Rbd,
         observed: &ObservedState<'_>,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let secret = &rbd.ceph_secret_ref.name;
         let values = Values::read(
             observed,
@@ -119,7 +119,7 @@ impl Pool {
     ///
     /// # Errors
     /// It has other characters.
-    pub fn plainly_named(self) -> Awaited<Self> {
+    pub fn plainly_named(self) -> Prerequisite<Self> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         match self.user.bytes().all(is_plain) {
             true => Ok(self),
@@ -138,7 +138,7 @@ impl Pool {
     ///
     /// # Errors
     /// It doesn't say where the monitors are.
-    pub fn connection(&self) -> Awaited<Self> {
+    pub fn connection(&self) -> Prerequisite<Self> {
         let lines = self.conf.lines().filter_map(connection);
         let options: BTreeMap<String, &str> = lines.collect();
         if !options.contains_key("mon_host") {
@@ -163,7 +163,7 @@ impl Pool {
     ///
     /// # Errors
     /// The keyring has no key of the user.
-    pub fn key(&self) -> Awaited<&str> {
+    pub fn key(&self) -> Prerequisite<&str> {
         key_of(&self.user, &self.keyring).ok_or_else(|| {
             Progress::failed(
                 Reason::InvalidSecret,
@@ -208,16 +208,16 @@ impl Pool {
 
 /// Checks whether the users of some pools can open them, once for each pool, user and key, and again while one can't.
 fn reached<'p>(
-    pools: impl IntoIterator<Item = &'p Awaited<Pool>>,
+    pools: impl IntoIterator<Item = &'p Prerequisite<Pool>>,
     jobs: &Jobs<'_>,
     desired: &mut DesiredState,
 ) -> Vec<Progress> {
     let pools = pools.into_iter();
     let each = pools.map(|pool| match pool {
         Ok(pool) => jobs.once(&pool.check(), desired),
-        Err(awaited) => {
+        Err(pending) => {
             jobs.keep(&[CEPH], desired);
-            awaited.clone()
+            pending.clone()
         }
     });
     each.collect()

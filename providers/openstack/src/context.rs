@@ -5,7 +5,6 @@ use c5c3_api::parts::ServiceStatus;
 use jiff::Timestamp;
 use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason, ResourceKind};
 
-use crate::awaited::{Awaited, progress};
 use crate::component::Component;
 use crate::definition::ComponentKind;
 use crate::dependency::dependencies;
@@ -13,6 +12,7 @@ use crate::deployment::Pods;
 use crate::jobs::Jobs;
 use crate::migration::{Migrations, Schema};
 use crate::policy::Policy;
+use crate::prerequisite::{Prerequisite, progress};
 use crate::rollout::{Controller, Rollout};
 use crate::service::{API, Service};
 use crate::tls::Certificate;
@@ -26,7 +26,7 @@ pub struct ServiceContext<'a> {
     /// Its Jobs.
     pub jobs: Jobs<'a>,
     /// Its policy rules.
-    pub policy: Awaited<Policy>,
+    pub policy: Prerequisite<Policy>,
     service: &'a Service<'a>,
     components: Vec<ComponentState<'a>>,
     dependencies: Progress,
@@ -36,7 +36,7 @@ pub struct ServiceContext<'a> {
 struct ComponentState<'a> {
     component: Component<'a>,
     rollout: Rollout,
-    certificate: Awaited<Option<Certificate>>,
+    certificate: Prerequisite<Option<Certificate>>,
     exposed: Option<Progress>,
     monitored: Option<Progress>,
 }
@@ -122,7 +122,7 @@ impl<'a> ServiceContext<'a> {
         let state = found.map(|one| (&one.certificate, &one.rollout.progress));
         match state {
             None => Progress::Ready,
-            Some((Err(awaited), rolled)) if !rolled.is_ready() => awaited.clone(),
+            Some((Err(pending), rolled)) if !rolled.is_ready() => pending.clone(),
             Some((_, rolled)) => rolled.clone(),
         }
     }
@@ -135,7 +135,7 @@ impl<'a> ServiceContext<'a> {
     pub fn run(
         &self,
         database: Progress,
-        workload: Awaited<Workload>,
+        workload: Prerequisite<Workload>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
@@ -147,8 +147,8 @@ impl<'a> ServiceContext<'a> {
             };
             desired.conditions.set("DependenciesReady", &started);
         }
-        let workload = match &service.extra.awaited {
-            Some(awaited) => Err(awaited.clone()),
+        let workload = match &service.extra.pending {
+            Some(pending) => Err(pending.clone()),
             None => workload,
         };
         let workload = workload.and_then(|workload| match self.may_start() {
@@ -160,12 +160,12 @@ impl<'a> ServiceContext<'a> {
                 let (rolled, migrations) = (self.is_rolled(), &workload.migrations);
                 migrations.compose(service, &self.jobs, rolled, desired)?
             }
-            Err(awaited) => {
+            Err(pending) => {
                 self.jobs.keep_migrations(desired);
                 Schema {
                     progress: match service.installed {
                         Some(_) => Progress::Ready,
-                        None => awaited.clone(),
+                        None => pending.clone(),
                     },
                     serves: false,
                     release: service.installed,
@@ -174,7 +174,7 @@ impl<'a> ServiceContext<'a> {
         };
         let database = match database {
             Progress::Ready => schema.progress.clone(),
-            awaited => awaited,
+            pending => pending,
         };
         desired.conditions.set("DatabaseReady", &database);
         let workload = workload.and_then(|workload| match schema.serves {
@@ -231,7 +231,7 @@ impl<'a> ServiceContext<'a> {
     /// Rolls out each component that may be, and sets its condition.
     fn roll(
         &self,
-        workload: &Awaited<Workload>,
+        workload: &Prerequisite<Workload>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {
@@ -267,7 +267,7 @@ impl<'a> ServiceContext<'a> {
     fn reach(
         &self,
         state: &ComponentState<'_>,
-        workload: &Awaited<Workload>,
+        workload: &Prerequisite<Workload>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Progress {
@@ -281,12 +281,12 @@ impl<'a> ServiceContext<'a> {
                 let pods = pods.ok_or_else(|| Progress::Unknown {
                     message: format!("nothing says what component {} runs", component.name),
                 })?;
-                if !pods.awaited.is_ready() {
-                    return Err(pods.awaited.clone());
+                if !pods.prerequisites.is_ready() {
+                    return Err(pods.prerequisites.clone());
                 }
                 Ok((workload, pods, certificate))
             }),
-            (Err(awaited), _) => Err(awaited.clone()),
+            (Err(pending), _) => Err(pending.clone()),
             (_, certificate) => Err(progress(certificate)),
         };
         match ready {
@@ -308,16 +308,16 @@ impl<'a> ServiceContext<'a> {
                     (_, None) => rollout.progress.clone(),
                 }
             }
-            Err(awaited) => {
+            Err(pending) => {
                 Rollout::keep(component, observed, desired);
-                awaited
+                pending
             }
         }
     }
 
     /// Whether a component may get the desired image: it has it already, or all components before it run it. For the first
     /// installation, all components start at once.
-    fn may_roll(&self, state: &ComponentState<'_>) -> Awaited<()> {
+    fn may_roll(&self, state: &ComponentState<'_>) -> Prerequisite<()> {
         if self.service.installed.is_none() {
             return Ok(());
         }

@@ -4,7 +4,6 @@ use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
-use crate::awaited::{Awaited, are_ready, holds};
 use crate::config::Section;
 use crate::definition::part;
 use crate::files::Files;
@@ -12,6 +11,7 @@ use crate::graph::MARIADB;
 use crate::host::in_url;
 use crate::manifest::Manifest;
 use crate::manifest::mariadb::{self, MariaDb, Named, SecretKey};
+use crate::prerequisite::{Prerequisite, are_ready, holds};
 use crate::secret::Values;
 use crate::service::Service;
 use crate::users::{User, Users};
@@ -59,7 +59,7 @@ impl Database {
         wanted: &parts::Database,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let object = part(service.name, suffix);
         let usual = service.definition.database_name(suffix);
         let secret = service.definition.database_credentials(suffix);
@@ -122,9 +122,9 @@ impl Database {
                 user: account.user,
                 password: account.password,
             }),
-            Err(awaited) => {
+            Err(pending) => {
                 keep(service, (&object, &object), desired);
-                Err(awaited)
+                Err(pending)
             }
         }
     }
@@ -160,7 +160,7 @@ impl Database {
     ///
     /// # Errors
     /// The user or the password has a character that must be encoded.
-    pub fn plain(self) -> Awaited<Self> {
+    pub fn plain(self) -> Prerequisite<Self> {
         match self.url().contains('%') {
             false => Ok(self),
             true => Err(Progress::failed(
@@ -191,7 +191,7 @@ struct Account {
 }
 
 impl Account {
-    fn of(user: &str, values: &Awaited<Values>, key: &str) -> Awaited<Self> {
+    fn of(user: &str, values: &Prerequisite<Values>, key: &str) -> Prerequisite<Self> {
         let values = values.as_ref().map_err(Clone::clone)?;
         let port = values.port()?.unwrap_or(PORT);
         let authority = values.authority()?.map(str::to_owned);
@@ -226,7 +226,7 @@ fn managed(
     (service, objects): (&Service<'_>, (&str, &str)),
     cluster: &str,
     observed: &ObservedState<'_>,
-) -> Awaited<DatabaseServer> {
+) -> Prerequisite<DatabaseServer> {
     let server = observed.get::<Manifest<MariaDb>>(service.namespace, cluster);
     let waiting = || Progress::waiting(WAITING, format!("waits for MariaDB {cluster}"));
     let server = server.required(waiting)?.body.spec;

@@ -40,7 +40,7 @@ pub struct Pods {
     /// The program, without the certificate. For a WSGI component, the command is ignored.
     pub program: Program,
     /// What it waits for besides the components before it. Until then its pods stay unchanged.
-    pub awaited: Progress,
+    pub prerequisites: Progress,
     /// The message bus without whose connection no pod is ready.
     pub bus: Option<String>,
     /// How many requests each replica of a WSGI component serves at once.
@@ -59,7 +59,7 @@ impl Pods {
         Self {
             component: component.into(),
             program,
-            awaited: Progress::Ready,
+            prerequisites: Progress::Ready,
             bus: None,
             workers: Workers::default(),
             options: Vec::new(),
@@ -69,9 +69,9 @@ impl Pods {
     }
 
     /// Pods that can't be configured yet.
-    pub fn waiting(component: impl Into<String>, awaited: Progress) -> Self {
+    pub fn waiting(component: impl Into<String>, prerequisites: Progress) -> Self {
         Self {
-            awaited,
+            prerequisites,
             ..Self::of(component, Program::default())
         }
     }

@@ -11,13 +11,13 @@ use k8s_openapi::api::networking::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
-use crate::awaited::{Awaited, progress};
 use crate::component::Component;
 use crate::definition::ComponentKind;
 use crate::manifest::Manifest;
 use crate::manifest::gateway::{
     Backend, BackendTlsPolicy, Gateway, HttpRoute, Routed, Rule, Target, Timeouts, Validation,
 };
+use crate::prerequisite::{Prerequisite, progress};
 use crate::registry::GLANCE;
 use crate::service::Service;
 use crate::tls::{Certificate, issued};
@@ -98,7 +98,7 @@ impl Component<'_> {
     /// Applies the Ingress or the HTTPRoute, if the component is exposed, and returns its progress.
     pub(crate) fn expose(
         &self,
-        certificate: &Awaited<Option<Certificate>>,
+        certificate: &Prerequisite<Option<Certificate>>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Option<Progress> {
@@ -241,7 +241,7 @@ impl Component<'_> {
     /// Why the route must stay as it is: it can't be read itself, or it would be the first to lead a Gateway to the API, without the policy.
     fn unreadable_policy(
         &self,
-        certificate: &Awaited<Option<Certificate>>,
+        certificate: &Prerequisite<Option<Certificate>>,
         observed: &ObservedState<'_>,
     ) -> Result<Option<String>, String> {
         let (namespace, name) = (self.service.namespace, &self.object);
@@ -278,7 +278,7 @@ impl Component<'_> {
     }
 
     /// Makes Gateways connect to the API with TLS and verify its certificate, if the API has one.
-    fn trust(&self, certificate: &Awaited<Option<Certificate>>, desired: &mut DesiredState) {
+    fn trust(&self, certificate: &Prerequisite<Option<Certificate>>, desired: &mut DesiredState) {
         let authority = self.authority();
         let certificate = match certificate {
             Ok(Some(certificate)) => certificate,

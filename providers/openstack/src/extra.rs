@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use c5c3_api::parts::{Common, ExtraConfig, SecretOption};
 use provider_composer::{Failure, ObservedState, Progress, Reason};
 
-use crate::awaited::Awaited;
 use crate::config::{is_name, written};
 use crate::mask::is_secret;
 use crate::options::{Known, Options};
+use crate::prerequisite::Prerequisite;
 use crate::release::Release;
 use crate::secret::Values;
 use crate::service::Service;
@@ -37,7 +37,7 @@ const OWNED: [Owned; 7] = [
 pub struct Extra {
     pub(crate) options: Vec<Given>,
     /// What is waited for, if the value of one isn't there.
-    pub(crate) awaited: Option<Progress>,
+    pub(crate) pending: Option<Progress>,
 }
 
 /// One of them.
@@ -92,7 +92,7 @@ impl Extra {
         owned: &[Owned<'_>],
         release: Release,
         common: &Common,
-        secrets: Awaited<Secrets>,
+        secrets: Prerequisite<Secrets>,
     ) -> Result<Self, Failure> {
         let ExtraConfig(extra) = &common.extra_config;
         let sections = extra.iter();
@@ -106,7 +106,7 @@ impl Extra {
             service,
         };
         let mut options = by("extraConfig").read(&sections.collect())?;
-        let awaited = match secrets {
+        let pending = match secrets {
             Ok(secrets) => {
                 let sections = secrets.iter();
                 let sections = sections.map(|(section, given)| (section.as_str(), given));
@@ -114,9 +114,9 @@ impl Extra {
                 options.extend(secrets.into_iter().map(Given::hidden));
                 None
             }
-            Err(awaited) => Some(awaited),
+            Err(pending) => Some(pending),
         };
-        Ok(Self { options, awaited })
+        Ok(Self { options, pending })
     }
 
     /// What a field gives for a section whose name the user chooses. The service lists the options of such sections under another
@@ -140,7 +140,7 @@ impl Extra {
         };
         Ok(Self {
             options: by.read(&BTreeMap::from([(listed, options)]))?,
-            awaited: None,
+            pending: None,
         })
     }
 
@@ -158,7 +158,7 @@ impl Extra {
         let taken = options.filter(|given| takes(&given.section, &given.name, given.is_plain));
         Self {
             options: taken.cloned().collect(),
-            awaited: self.awaited.clone(),
+            pending: self.pending.clone(),
         }
     }
 }
@@ -174,9 +174,9 @@ pub(crate) fn secrets(
     common: &Common,
     namespace: &str,
     observed: &ObservedState<'_>,
-) -> Result<Awaited<Secrets>, Failure> {
+) -> Result<Prerequisite<Secrets>, Failure> {
     let ExtraConfig(extra) = &common.extra_config;
-    let mut awaited = Ok(Secrets::new());
+    let mut given = Ok(Secrets::new());
     for SecretOption {
         section,
         option,
@@ -195,13 +195,13 @@ pub(crate) fn secrets(
         let purpose = format!("[{section}] {option} under the key {key}");
         let value = Values::read(observed, namespace, name, &purpose);
         let value = value.and_then(|values| values.required(key).map(str::to_owned));
-        awaited = awaited.and_then(|mut secrets: Secrets| {
+        given = given.and_then(|mut secrets: Secrets| {
             let options = secrets.entry(section.clone()).or_default();
             options.insert(option.clone(), value?);
             Ok(secrets)
         });
     }
-    Ok(awaited)
+    Ok(given)
 }
 
 impl Given {

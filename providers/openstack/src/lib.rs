@@ -1,13 +1,12 @@
 //! What all OpenStack services share, as pure functions of an [`ObservedState`](provider_composer::ObservedState): oslo.config files,
 //! databases, APIs, migrations, certificates, policies.
 //!
-//! A service's composer starts with a [`Service`]. A prerequisite is [`Awaited`]: it is ready, or has a progress. While a
+//! A service's composer starts with a [`Service`]. A [`Prerequisite`] is ready, or has a progress. While a
 //! prerequisite isn't ready, running components stay unchanged.
 
 mod access;
 mod agents;
 mod autoscaling;
-mod awaited;
 mod bucket;
 mod cache;
 mod ceph;
@@ -36,6 +35,7 @@ mod options;
 mod outdated;
 mod pod;
 mod policy;
+mod prerequisite;
 mod purge;
 mod registry;
 mod release;
@@ -54,7 +54,6 @@ mod volume;
 
 pub use access::KeystoneAccess;
 pub use agents::AgentSecret;
-pub use awaited::{All, Awaited, all, holds, progress, said, sum};
 pub use bucket::Bucket;
 pub use cache::{CacheServer, cache, configure as configure_cache};
 pub use ceph::{Pool, check_pools};
@@ -83,6 +82,7 @@ pub use pod::{
     with_ephemeral_storage,
 };
 pub use policy::Policy;
+pub use prerequisite::{All, Prerequisite, all, holds, progress, said, sum};
 pub use purge::{Purge, Tables, note_purged};
 pub use registry::*;
 pub use release::{NoRelease, PublishedImage, Release, table};

@@ -5,7 +5,6 @@ use c5c3_api::parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason, Resource, Use};
 
-use crate::awaited::{Awaited, are_ready, holds};
 use crate::config::Config;
 use crate::definition::part;
 use crate::deployment::Pods;
@@ -16,6 +15,7 @@ use crate::manifest::Manifest;
 use crate::manifest::mariadb::Named;
 use crate::manifest::rabbitmq::{self, Permission, Permissions, RabbitmqCluster, Vhost};
 use crate::pod::Program;
+use crate::prerequisite::{Prerequisite, are_ready, holds};
 use crate::secret::Values;
 use crate::service::Service;
 use crate::users::{User, Users};
@@ -87,7 +87,7 @@ impl Messaging {
         wanted: &parts::Messaging,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let (object, usual) = (part(service.name, suffix), service.definition.part(suffix));
         let secret = service.definition.bus_credentials(suffix);
         let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), secret);
@@ -132,9 +132,9 @@ impl Messaging {
                 user: account.user,
                 password: account.password,
             }),
-            Err(awaited) => {
+            Err(pending) => {
                 keep(service, (&object, &object), desired);
-                Err(awaited)
+                Err(pending)
             }
         }
     }
@@ -220,7 +220,7 @@ impl Account {
         secret: &str,
         key: &str,
         observed: &ObservedState<'_>,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let purpose = "user and password of the message bus";
         let values = Values::read(observed, service.namespace, secret, purpose)?;
         let encryption = match values.authority()? {
@@ -294,7 +294,7 @@ fn managed(
     cluster: &str,
     password: &str,
     observed: &ObservedState<'_>,
-) -> Awaited<Server> {
+) -> Prerequisite<Server> {
     let bus = Key::of::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
     // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
     let available = holds(&bus, "ClusterAvailable", WAITING, observed);
@@ -330,7 +330,7 @@ fn encryption(
     service: &Service<'_>,
     cluster: &str,
     observed: &ObservedState<'_>,
-) -> Awaited<Encryption> {
+) -> Prerequisite<Encryption> {
     let found = observed.get::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
     let found = found.known().map_err(Progress::unknown)?;
     let secret = found.and_then(|cluster| cluster.body.spec.tls.secret_name);

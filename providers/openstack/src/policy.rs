@@ -6,10 +6,10 @@ use c5c3_api::parts::PolicyOverrides;
 use k8s_openapi::api::core::v1::ConfigMap;
 use provider_composer::{Failure, Lookup, ObservedState, Progress, Reason};
 
-use crate::awaited::Awaited;
 use crate::config::Config;
 use crate::files::Files;
 use crate::options::Options;
+use crate::prerequisite::Prerequisite;
 use crate::service::Service;
 
 /// The file with the rules, and the key of the ConfigMap.
@@ -30,13 +30,13 @@ impl Policy {
     pub fn resolve(
         service: &Service<'_>,
         observed: &ObservedState<'_>,
-    ) -> Result<Awaited<Self>, Failure> {
+    ) -> Result<Prerequisite<Self>, Failure> {
         let Some(overrides) = &service.common.policy_overrides else {
             return Ok(Ok(Self::default()));
         };
-        let (mut rules, awaited) = match given(service, overrides, observed)? {
+        let (mut rules, pending) = match given(service, overrides, observed)? {
             Ok(rules) => (rules, None),
-            Err(awaited) => (BTreeMap::new(), Some(awaited)),
+            Err(pending) => (BTreeMap::new(), Some(pending)),
         };
         rules.extend(overrides.rules.clone());
         for (name, rule) in &rules {
@@ -47,8 +47,8 @@ impl Policy {
             })?;
         }
         circle(&rules)?;
-        if let Some(awaited) = awaited {
-            return Ok(Err(awaited));
+        if let Some(pending) = pending {
+            return Ok(Err(pending));
         }
         if let Some(known) = Options::of(service.definition.name, service.release)
             && service.common.image.fork.is_none()
@@ -83,7 +83,7 @@ fn given(
     service: &Service<'_>,
     overrides: &PolicyOverrides,
     observed: &ObservedState<'_>,
-) -> Result<Awaited<BTreeMap<String, String>>, Failure> {
+) -> Result<Prerequisite<BTreeMap<String, String>>, Failure> {
     let Some(reference) = &overrides.config_map_ref else {
         return Ok(Ok(BTreeMap::new()));
     };

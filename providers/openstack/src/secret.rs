@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{ObservedState, Progress, Reason, Resource, ResourceKind};
 use serde::Deserialize;
 
-use crate::awaited::Awaited;
+use crate::prerequisite::Prerequisite;
 
 /// The key of CA certificates, as cert-manager writes them.
 const AUTHORITY: &str = "ca.crt";
@@ -40,7 +40,7 @@ impl Values {
         namespace: &str,
         name: &str,
         purpose: &str,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let secret = observed.get::<Seen>(namespace, name).required(|| {
             Progress::waiting(
                 Reason::WaitingFor("Secret"),
@@ -69,7 +69,7 @@ impl Values {
     ///
     /// # Errors
     /// The value is not a single line of text.
-    pub fn line(&self, key: &str) -> Awaited<Option<&str>> {
+    pub fn line(&self, key: &str) -> Prerequisite<Option<&str>> {
         let Some(value) = self.data.get(key).filter(|value| !value.is_empty()) else {
             return Ok(None);
         };
@@ -89,7 +89,7 @@ impl Values {
     ///
     /// # Errors
     /// The value is not a number from 1 to 65535.
-    pub fn port(&self) -> Awaited<Option<u16>> {
+    pub fn port(&self) -> Prerequisite<Option<u16>> {
         let Some(port) = self.line("port")? else {
             return Ok(None);
         };
@@ -108,7 +108,7 @@ impl Values {
     ///
     /// # Errors
     /// The value is missing, or is not a single line of text.
-    pub fn required(&self, key: &str) -> Awaited<&str> {
+    pub fn required(&self, key: &str) -> Prerequisite<&str> {
         self.line(key)?.ok_or_else(|| self.lacks(key))
     }
 
@@ -116,7 +116,7 @@ impl Values {
     ///
     /// # Errors
     /// The value is missing, or is not text.
-    pub fn text(&self, key: &str) -> Awaited<&str> {
+    pub fn text(&self, key: &str) -> Prerequisite<&str> {
         let value = self.data.get(key).filter(|value| !value.is_empty());
         value
             .and_then(|value| std::str::from_utf8(value).ok())
@@ -127,7 +127,7 @@ impl Values {
     ///
     /// # Errors
     /// The value is not text.
-    pub fn authority(&self) -> Awaited<Option<&str>> {
+    pub fn authority(&self) -> Prerequisite<Option<&str>> {
         match self.data.get(AUTHORITY) {
             Some(value) if !value.is_empty() => self.text(AUTHORITY).map(Some),
             _ => Ok(None),

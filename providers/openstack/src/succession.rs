@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Generated, Key, ObservedState, Resource};
 
-use crate::awaited::Awaited;
 use crate::digest::digest;
+use crate::prerequisite::Prerequisite;
 use crate::rotations::{number, numbered};
 
 /// Label of a generated Secret: a digest of the name of the first.
@@ -25,7 +25,11 @@ impl<'a> Succession<'a> {
     ///
     /// # Errors
     /// They can't be read.
-    pub fn of(observed: &ObservedState<'_>, namespace: &'a str, first: &'a str) -> Awaited<Self> {
+    pub fn of(
+        observed: &ObservedState<'_>,
+        namespace: &'a str,
+        first: &'a str,
+    ) -> Prerequisite<Self> {
         let label = digest([first]);
         let keys = observed.keys(Secret::KIND, namespace, &[(REPLACES, &label)]);
         let keys = keys.or_default()?;

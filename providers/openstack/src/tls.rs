@@ -2,11 +2,11 @@
 
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
-use crate::awaited::Awaited;
 use crate::component::Component;
 use crate::digest::digest;
 use crate::manifest::Manifest;
 use crate::manifest::cert_manager;
+use crate::prerequisite::Prerequisite;
 use crate::secret::Values;
 use crate::service::Service;
 
@@ -27,7 +27,7 @@ impl Certificate {
         component: &Component<'_>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<Option<Self>> {
+    ) -> Prerequisite<Option<Self>> {
         let service = component.service;
         let tls = &service.common.tls;
         if !tls.enabled || component.definition.port().is_none() {
@@ -54,7 +54,7 @@ fn read(
     service: &Service<'_>,
     secret: String,
     observed: &ObservedState<'_>,
-) -> Awaited<Certificate> {
+) -> Prerequisite<Certificate> {
     let purpose = "the API's certificate";
     let values = issued(service.namespace, &secret, purpose, observed)?;
     values.text("tls.key")?;
@@ -77,7 +77,7 @@ pub fn authority(
     object: &str,
     tls: &c5c3_api::parts::Tls,
     observed: &ObservedState<'_>,
-) -> Awaited<Option<String>> {
+) -> Prerequisite<Option<String>> {
     let name = secret(object, tls);
     let purpose = format!("the certificate of {object}");
     let values = issued(namespace, &name, &purpose, observed)?;
@@ -94,14 +94,14 @@ pub fn issued(
     secret: &str,
     purpose: &str,
     observed: &ObservedState<'_>,
-) -> Awaited<Values> {
-    Values::read(observed, namespace, secret, purpose).map_err(|awaited| match awaited {
+) -> Prerequisite<Values> {
+    Values::read(observed, namespace, secret, purpose).map_err(|pending| match pending {
         Progress::Waiting { .. } => {
             let certificate = Key::of::<Manifest<cert_manager::Certificate>>(namespace, secret);
             let why = unissued(&certificate, observed).map(|why| format!(": {why}"));
-            awaited.explained(|message| message.to_owned() + &why.unwrap_or_default())
+            pending.explained(|message| message.to_owned() + &why.unwrap_or_default())
         }
-        _ => awaited,
+        _ => pending,
     })
 }
 
@@ -113,8 +113,8 @@ pub fn issuance(
     purpose: &str,
     observed: &ObservedState<'_>,
 ) -> Progress {
-    if let Err(awaited) = issued(namespace, secret, purpose, observed) {
-        return awaited;
+    if let Err(pending) = issued(namespace, secret, purpose, observed) {
+        return pending;
     }
     let certificate = Key::of::<Manifest<cert_manager::Certificate>>(namespace, secret);
     let waits = |why: &str| {

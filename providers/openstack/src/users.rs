@@ -15,9 +15,9 @@ use provider_composer::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::awaited::Awaited;
 use crate::jobs::is_idle;
 use crate::manifest::{Kind, Manifest, mariadb, rabbitmq};
+use crate::prerequisite::Prerequisite;
 use crate::rotations::{Rotations, number, numbered};
 use crate::service::{INSTANCE, Service};
 use crate::succession::Succession;
@@ -52,7 +52,7 @@ impl<'a> Users<'a> {
         (secret, object): (&'a str, &'a str),
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let users = Self {
             service,
             type_,
@@ -101,7 +101,7 @@ impl<'a> Users<'a> {
         let next = match self.next(present, observed) {
             Ok(Some(next)) => next,
             Ok(None) => return,
-            Err(awaited) => return desired.conditions.note(exclusive(self.type_), &awaited),
+            Err(pending) => return desired.conditions.note(exclusive(self.type_), &pending),
         };
         // No database and no cell has a name with a dot.
         let mut generated = Generated::credentials(&format!("{usual}.{next}"));
@@ -120,7 +120,7 @@ impl<'a> Users<'a> {
     ///
     /// # Errors
     /// Another service has the `present` user too, or it isn't known whether one has.
-    fn next(&self, present: &str, observed: &ObservedState<'_>) -> Awaited<Option<u32>> {
+    fn next(&self, present: &str, observed: &ObservedState<'_>) -> Prerequisite<Option<u32>> {
         let Service {
             namespace, name, ..
         } = *self.service;

@@ -77,7 +77,7 @@ impl Composer for OvnCluster {
         network.chassis(observed, desired);
         let encryption = match &encryption {
             Ok(encryption) => encryption.as_ref(),
-            Err(awaited) => return Ok(network.wait(awaited, &subject.status, desired)),
+            Err(pending) => return Ok(network.wait(pending, &subject.status, desired)),
         };
         let members = Database::ALL
             .map(|database| network.compose_members(database, encryption, observed, desired));
@@ -100,21 +100,21 @@ impl Composer for OvnCluster {
 }
 
 impl Network<'_> {
-    /// Leaves everything as it is until something awaited is there.
+    /// Leaves everything as it is until something pending is there.
     fn wait(
         &self,
-        awaited: &Progress,
+        pending: &Progress,
         before: &OvnClusterStatus,
         desired: &mut DesiredState,
     ) -> OvnClusterStatus {
         for database in Database::ALL {
-            self.keep_members(database, awaited.message().to_owned(), desired);
-            desired.conditions.set(database.condition(), awaited);
+            self.keep_members(database, pending.message().to_owned(), desired);
+            desired.conditions.set(database.condition(), pending);
         }
         self.keep_daemons(desired);
         self.keep_secret(desired);
         self.keep_backup(desired);
-        desired.conditions.set("ControllersReady", awaited);
+        desired.conditions.set("ControllersReady", pending);
         before.clone()
     }
 

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason};
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::Certificate;
-use provider_openstack::{Awaited, Values, issued};
+use provider_openstack::{Prerequisite, Values, issued};
 
 use crate::network::{Database, Network};
 use crate::ovsdb::ClientCertificate;
@@ -24,7 +24,7 @@ pub(crate) struct Encryption {
     /// The certificate of clients in the control plane.
     pub(crate) client: ClientCertificate,
     /// The certificate of nodes, which is never the servers'.
-    pub(crate) node: Awaited<ClientCertificate>,
+    pub(crate) node: Prerequisite<ClientCertificate>,
 }
 
 impl Network<'_> {
@@ -37,7 +37,7 @@ impl Network<'_> {
     pub(crate) fn client(
         &self,
         observed: &ObservedState<'_>,
-    ) -> Awaited<Option<ClientCertificate>> {
+    ) -> Prerequisite<Option<ClientCertificate>> {
         if !self.spec.tls.enabled {
             return Ok(None);
         }
@@ -52,7 +52,7 @@ impl Network<'_> {
         &self,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<Option<Encryption>> {
+    ) -> Prerequisite<Option<Encryption>> {
         let tls = &self.spec.tls;
         if !tls.enabled {
             return Ok(None);
@@ -142,7 +142,7 @@ impl Network<'_> {
         secret: &str,
         purpose: &str,
         observed: &ObservedState<'_>,
-    ) -> Awaited<ClientCertificate> {
+    ) -> Prerequisite<ClientCertificate> {
         let values = issued(self.namespace, secret, purpose, observed)?;
         certificate(&values)
     }
@@ -165,7 +165,7 @@ impl Network<'_> {
     }
 }
 
-fn certificate(values: &Values) -> Awaited<ClientCertificate> {
+fn certificate(values: &Values) -> Prerequisite<ClientCertificate> {
     Ok(ClientCertificate {
         authority: values.text("ca.crt")?.to_owned(),
         certificate: values.text("tls.crt")?.to_owned(),

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Node, Secret};
 use provider_composer::{
     Custom, DesiredState, Key, Lookup, ObservedState, Progress, Resource, label_pairs,
 };
-use provider_openstack::Awaited;
+use provider_openstack::Prerequisite;
 
 use crate::encryption::Encryption;
 use crate::network::{Network, tag};
@@ -49,7 +49,7 @@ impl Network<'_> {
         image: Option<String>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Awaited<()> {
+    ) -> Prerequisite<()> {
         let name = self.named(COMPONENT);
         let secret = observed.get::<Secret>(self.namespace, &name).known();
         let secret = secret.map_err(Progress::unknown)?;

@@ -68,9 +68,9 @@ impl Composer for Tempest {
                 let once = runs.run(spec, program, &waits, desired);
                 (once, Some(access.id()))
             }
-            Err(awaited) => {
+            Err(pending) => {
                 runs.keep(desired);
-                (awaited.clone(), None)
+                (pending.clone(), None)
             }
         };
         let scheduled = access.as_ref().err().unwrap_or(&waits);

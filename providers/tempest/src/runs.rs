@@ -9,7 +9,9 @@ use provider_composer::{
     DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, ResourceKind, Subject,
     label_pairs,
 };
-use provider_openstack::{Awaited, Jobs, Program, Schedule, Service, Task, digest, requirements};
+use provider_openstack::{
+    Jobs, Prerequisite, Program, Schedule, Service, Task, digest, requirements,
+};
 
 use crate::config;
 use crate::report::{CLEANED_UP, PASSED, Run, before};
@@ -109,9 +111,9 @@ impl<'a> Runs<'a> {
             often: "Keystone can't be reached or refuses the application credential".to_owned(),
         };
         let once = match self.free(waits) {
-            Err(awaited) if !self.jobs.has_done(&task) => {
+            Err(pending) if !self.jobs.has_done(&task) => {
                 self.jobs.keep(&[RUN], desired);
-                awaited
+                pending
             }
             _ => self.jobs.once(&task, desired),
         };
@@ -129,7 +131,7 @@ impl<'a> Runs<'a> {
     }
 
     /// Waits for the dependencies, and for a run of the schedule.
-    fn free(&self, waits: &Progress) -> Awaited<()> {
+    fn free(&self, waits: &Progress) -> Prerequisite<()> {
         if let Lookup::Unknown(message) = &self.pods {
             return Err(Progress::unknown(message));
         }

@@ -23,7 +23,7 @@ pub struct Path {
 struct Step {
     what: &'static str,
     /// The last word of others about these counts, ...
-    awaited: &'static [Objects],
+    waits_for: &'static [Objects],
     /// ... until one of these is made.
     made: Objects,
     /// Who has to answer us meanwhile, if somebody does: that time isn't ours alone.
@@ -47,7 +47,7 @@ pub const COMPUTE: Path = Path {
 const SECOND: [Step; 6] = [
     Step {
         what: "Neutron's tables",
-        awaited: &[
+        waits_for: &[
             ("databases", "neutron"),
             ("users.k8s.mariadb.com", "neutron"),
             ("grants", "neutron"),
@@ -58,13 +58,13 @@ const SECOND: [Step; 6] = [
     },
     Step {
         what: "Neutron's pods",
-        awaited: &[("jobs", "neutron-db-sync")],
+        waits_for: &[("jobs", "neutron-db-sync")],
         made: ("deployments", "neutron"),
         asked: None,
     },
     Step {
         what: "the tables of Nova's API",
-        awaited: &[
+        waits_for: &[
             ("novas", "nova"),
             ("databases", "nova"),
             ("users.k8s.mariadb.com", "nova"),
@@ -76,19 +76,19 @@ const SECOND: [Step; 6] = [
     },
     Step {
         what: "Nova's cells",
-        awaited: &[("jobs", "nova-api-sync")],
+        waits_for: &[("jobs", "nova-api-sync")],
         made: ("jobs", "nova-cell-map"),
         asked: None,
     },
     Step {
         what: "Nova's conductor",
-        awaited: &[("jobs", "nova-cell-map"), ("jobs", "nova-cell-sync")],
+        waits_for: &[("jobs", "nova-cell-map"), ("jobs", "nova-cell-sync")],
         made: ("deployments", "nova-conductor"),
         asked: None,
     },
     Step {
         what: "Nova's scheduler and APIs",
-        awaited: &[("deployments", "nova-conductor")],
+        waits_for: &[("deployments", "nova-conductor")],
         made: ("deployments", "nova-scheduler"),
         asked: None,
     },
@@ -97,13 +97,13 @@ const SECOND: [Step; 6] = [
 const FIRST: [Step; 13] = [
     Step {
         what: "MariaDB",
-        awaited: &[("controlplanes", "production")],
+        waits_for: &[("controlplanes", "production")],
         made: ("mariadbs", "openstack-db"),
         asked: None,
     },
     Step {
         what: "Keystone",
-        awaited: &[
+        waits_for: &[
             ("mariadbs", "openstack-db"),
             ("statefulsets", "openstack-memcached"),
         ],
@@ -112,7 +112,7 @@ const FIRST: [Step; 13] = [
     },
     Step {
         what: "Keystone's tables",
-        awaited: &[
+        waits_for: &[
             ("databases", "keystone"),
             ("users.k8s.mariadb.com", "keystone"),
             ("grants", "keystone"),
@@ -122,25 +122,25 @@ const FIRST: [Step; 13] = [
     },
     Step {
         what: "Keystone's first entries and pods",
-        awaited: &[("jobs", "keystone-db-sync")],
+        waits_for: &[("jobs", "keystone-db-sync")],
         made: ("jobs", "keystone-bootstrap"),
         asked: None,
     },
     Step {
         what: "the catalogue",
-        awaited: &[("jobs", "keystone-bootstrap"), ("deployments", "keystone")],
+        waits_for: &[("jobs", "keystone-bootstrap"), ("deployments", "keystone")],
         made: ("domains", "default"),
         asked: None,
     },
     Step {
         what: "K-ORC's own credential",
-        awaited: &[("users.openstack.k-orc.cloud", "admin"), ("roles", "admin")],
+        waits_for: &[("users.openstack.k-orc.cloud", "admin"), ("roles", "admin")],
         made: ("applicationcredentials", "k-orc"),
         asked: None,
     },
     Step {
         what: "users of the services",
-        awaited: &[
+        waits_for: &[
             ("applicationcredentials", "k-orc"),
             ("secrets", "k-orc-clouds"),
         ],
@@ -149,7 +149,7 @@ const FIRST: [Step; 13] = [
     },
     Step {
         what: "their credentials",
-        awaited: &[
+        waits_for: &[
             ("users.openstack.k-orc.cloud", "glance"),
             ("users.openstack.k-orc.cloud", "placement"),
         ],
@@ -158,7 +158,7 @@ const FIRST: [Step; 13] = [
     },
     Step {
         what: "Glance and Placement",
-        awaited: &[
+        waits_for: &[
             ("applicationcredentials", "glance-1"),
             ("applicationcredentials", "placement-1"),
         ],
@@ -167,7 +167,7 @@ const FIRST: [Step; 13] = [
     },
     Step {
         what: "Glance's tables",
-        awaited: &[
+        waits_for: &[
             ("databases", "glance"),
             ("users.k8s.mariadb.com", "glance"),
             ("grants", "glance"),
@@ -177,7 +177,7 @@ const FIRST: [Step; 13] = [
     },
     Step {
         what: "Placement's tables",
-        awaited: &[
+        waits_for: &[
             ("databases", "placement"),
             ("users.k8s.mariadb.com", "placement"),
             ("grants", "placement"),
@@ -187,13 +187,13 @@ const FIRST: [Step; 13] = [
     },
     Step {
         what: "Glance's pods",
-        awaited: &[("jobs", "glance-db-sync")],
+        waits_for: &[("jobs", "glance-db-sync")],
         made: ("deployments", "glance"),
         asked: None,
     },
     Step {
         what: "Placement's pods",
-        awaited: &[("jobs", "placement-db-sync")],
+        waits_for: &[("jobs", "placement-db-sync")],
         made: ("deployments", "placement"),
         asked: None,
     },
@@ -226,7 +226,7 @@ pub fn report(cloud: &Cloud, path: &Path) -> Result<f64> {
     for step in path.steps {
         let made = made(&writes, step.made)?;
         let said = step
-            .awaited
+            .waits_for
             .iter()
             .filter_map(|objects| said(&writes, *objects, made));
         let said = said

@@ -128,7 +128,7 @@ fn settled<C: Composer + Send + Sync + 'static>(
         composer,
         cluster.put_document::<Custom<C::Spec>>(&resource.to_string()),
     );
-    // A mistake is reported at the latest when nothing is awaited any more; all that is right comes to rest.
+    // A mistake is reported at the latest once every prerequisite is ready; what is right comes to rest.
     for _ in 0..3 {
         cluster.compose(&operator, &name)?;
         cluster.simulate();

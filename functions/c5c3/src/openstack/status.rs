@@ -222,7 +222,7 @@ impl Recipe<'_> {
         transitions::set(response, "Retained", true, Reason::DataRetained, message);
     }
 
-    /// One part of the claim: ready once nothing in it is awaited.
+    /// One part of the claim: ready once all of it is.
     fn part(&self, response: &mut Response, type_: &str, waiting: &[String]) {
         if waiting.is_empty() {
             transitions::set(response, type_, true, Reason::Ready, String::new());

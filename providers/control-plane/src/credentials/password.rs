@@ -8,7 +8,7 @@ use c5c3_api::keystone::KeystoneSpec;
 use provider_composer::{
     DesiredState, Generated, Key, Lookup, ObservedState, Progress, Reason, ResourceKind,
 };
-use provider_openstack::{Awaited, KEYSTONE, Rotations, Succession};
+use provider_openstack::{KEYSTONE, Prerequisite, Rotations, Succession};
 use serde_json::Value;
 
 use super::{Line, Sealed, Standing};
@@ -39,7 +39,7 @@ impl<'a> Password<'a> {
         namespace: &'a str,
         user: &'a str,
         first: &'a str,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let key = Key::of::<Observed<User>>(namespace, user);
         let applied = observed.object(&key).map(|object| {
             let applied = object.pointer("/status/resource/appliedPasswordRef");
@@ -52,7 +52,7 @@ impl<'a> Password<'a> {
     ///
     /// # Errors
     /// Something can't be read.
-    pub(crate) fn of_admin(observed: &ObservedState<'_>, namespace: &'a str) -> Awaited<Self> {
+    pub(crate) fn of_admin(observed: &ObservedState<'_>, namespace: &'a str) -> Prerequisite<Self> {
         let key = Key::new(ResourceKind::of::<KeystoneSpec>(), namespace, KEYSTONE.name);
         let bootstrapped = observed.condition(&key, "Bootstrapped").known();
         let bootstrapped = bootstrapped.map_err(Progress::unknown)?.flatten();
@@ -70,7 +70,7 @@ impl<'a> Password<'a> {
         namespace: &'a str,
         (user, first): (&'a str, &'a str),
         applied: Lookup<Option<String>>,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let secrets = Succession::of(observed, namespace, first);
         let rotations = Rotations::of(observed, namespace, user, RotationType::UserPassword);
@@ -94,7 +94,7 @@ impl<'a> Password<'a> {
     ///
     /// # Errors
     /// It isn't known which one it is.
-    pub(crate) fn valid(&self) -> Awaited<String> {
+    pub(crate) fn valid(&self) -> Prerequisite<String> {
         let first = Some(1).filter(|first| *first == self.secrets.newest());
         match self.applied.or(first) {
             Some(number) => Ok(self.secrets.secret(number)),
@@ -113,7 +113,7 @@ impl<'a> Password<'a> {
     ///
     /// # Errors
     /// It isn't known which one it is, or the Secret can't be read.
-    pub(crate) fn read(&self, observed: &ObservedState<'_>, origin: &str) -> Awaited<Line> {
+    pub(crate) fn read(&self, observed: &ObservedState<'_>, origin: &str) -> Prerequisite<Line> {
         let sealed = Sealed::read(observed, self.namespace, &self.valid()?, origin)?;
         sealed.line("password")
     }
@@ -133,7 +133,7 @@ impl<'a> Password<'a> {
     }
 
     /// How the passwords stand: the one that Keystone has, and the one that it should have.
-    pub(crate) fn standing(&self, observed: &ObservedState<'_>) -> Awaited<Standing> {
+    pub(crate) fn standing(&self, observed: &ObservedState<'_>) -> Prerequisite<Standing> {
         let numbers = self.applied.into_iter().chain([self.secrets.newest()]);
         let secret = |number| self.secrets.secret(number);
         Standing::of_numbers(

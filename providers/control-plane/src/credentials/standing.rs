@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use c5c3_api::parts::Users;
 use jiff::Timestamp;
 use provider_composer::{Key, ObservedState, Progress};
-use provider_openstack::{Awaited, number, secret_of};
+use provider_openstack::{Prerequisite, number, secret_of};
 use serde::Deserialize;
 
 use super::{ID, Sealed, ServiceUser, delivery};
@@ -110,7 +110,7 @@ impl Standing {
         service: &Key,
         pointer: &str,
         secret: &str,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let object = observed.object(service).known();
         let object = object.map_err(Progress::unknown)?;
         let said = object.as_ref().and_then(|object| object.pointer(pointer));
@@ -136,7 +136,7 @@ impl Standing {
         numbers: BTreeSet<u32>,
         in_use: Option<u32>,
         secret: impl Fn(u32) -> String,
-    ) -> Awaited<Self> {
+    ) -> Prerequisite<Self> {
         let credential = |number: &u32| {
             let secret = secret(*number);
             let origin =
@@ -153,9 +153,9 @@ impl Standing {
         };
         let newest = numbers.last().map(u32::to_string);
         // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
-        let credentials: Vec<Awaited<Credential>> = numbers.iter().map(credential).collect();
+        let credentials: Vec<Prerequisite<Credential>> = numbers.iter().map(credential).collect();
         Ok(Self {
-            credentials: credentials.into_iter().collect::<Awaited<_>>()?,
+            credentials: credentials.into_iter().collect::<Prerequisite<_>>()?,
             sent: newest.clone(),
             delivered: newest,
             used: in_use.map_or(Used::Unsaid, |number| Used::Id(number.to_string())),

@@ -20,7 +20,7 @@ use provider_composer::{
     Composer, DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Resource,
     ResourceKind, Subject, Use,
 };
-use provider_openstack::{Awaited, Rotations, SERVICES, exclusive, number, numbered};
+use provider_openstack::{Prerequisite, Rotations, SERVICES, exclusive, number, numbered};
 
 use self::step::{Memory, Pace, Step, step};
 use crate::catalogue::{TENANT, TENANT_PASSWORD};
@@ -98,7 +98,7 @@ impl Composer for CredentialRotationComposer {
 fn target<'s>(
     subject: &'s Subject<CredentialRotationSpec>,
     observed: &ObservedState<'_>,
-) -> Awaited<(&'s str, Standing)> {
+) -> Prerequisite<(&'s str, Standing)> {
     let namespace = subject.namespace();
     let (name, type_) = (
         subject.spec.target_service_user.as_str(),
@@ -124,7 +124,7 @@ fn target<'s>(
 }
 
 /// How the application credentials of a user stand, or why that isn't known.
-fn of_user(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Awaited<Standing> {
+fn of_user(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Prerequisite<Standing> {
     let user = by_name(name).ok_or_else(|| no_user(name))?;
     let observed_user = observed.object(&Key::of::<Observed<User>>(namespace, name));
     observed_user.required(|| no_user(name))?;
@@ -142,7 +142,11 @@ fn no_user(name: &str) -> Progress {
 }
 
 /// How the passwords of a user in Keystone stand, or why that isn't known.
-fn of_password(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Awaited<Standing> {
+fn of_password(
+    namespace: &str,
+    name: &str,
+    observed: &ObservedState<'_>,
+) -> Prerequisite<Standing> {
     let first = match (name, by_name(name)) {
         (ADMIN, _) => return Password::of_admin(observed, namespace)?.standing(observed),
         (TENANT, _) => TENANT_PASSWORD.to_owned(),
@@ -161,7 +165,7 @@ fn of_service(
     name: &str,
     type_: RotationType,
     observed: &ObservedState<'_>,
-) -> Awaited<Standing> {
+) -> Prerequisite<Standing> {
     let found = SERVICES.iter().find(|service| service.name == name);
     let found = found.and_then(|service| {
         let secret = match type_ {

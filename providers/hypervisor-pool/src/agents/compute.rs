@@ -2,7 +2,7 @@
 
 use c5c3_api::hypervisor::{AgentImages, Agents, HypervisorPoolSpec, Virtualization};
 use k8s_openapi::api::core::v1::{Container, Probe, VolumeMount};
-use provider_openstack::{Awaited, digest, empty_dir, secret_volume, variable};
+use provider_openstack::{Prerequisite, digest, empty_dir, secret_volume, variable};
 
 use super::{CERTIFICATE, LIBVIRT, PROVIDERS, migration, run_openvswitch, with_mount};
 use crate::configuration::{CEPH_KEYS, CONSOLES, Configuration};
@@ -94,7 +94,7 @@ pub fn nova_compute(
     pool: &HypervisorPoolSpec,
     nova: &Configuration,
     providers: &str,
-) -> Awaited<Agent> {
+) -> Prerequisite<Agent> {
     // os-vif, os-brick and Nova drop all capabilities but these for each thing that they do as root: files of QEMU's user,
     // ports, and mounts.
     let rights = Rights::Capabilities(&[

@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{
 use provider_composer::{
     Generated, GeneratedValue, Lookup, ObservedState, Progress, Reason, Retention,
 };
-use provider_openstack::{Awaited, empty_dir, secret_volume, variable};
+use provider_openstack::{Prerequisite, empty_dir, secret_volume, variable};
 
 use crate::configuration::Configuration;
 use crate::pod::{
@@ -42,7 +42,11 @@ pub fn key() -> Generated {
 }
 
 /// Whether servers can move between the hosts of the share.
-pub fn progress(namespace: &str, observed: &ObservedState<'_>, pods: &Awaited<Pods>) -> Progress {
+pub fn progress(
+    namespace: &str,
+    observed: &ObservedState<'_>,
+    pods: &Prerequisite<Pods>,
+) -> Progress {
     match observed.get::<Secret>(namespace, MIGRATION) {
         Lookup::Found(secret) => {
             let data = secret.body.data.unwrap_or_default();
@@ -69,7 +73,7 @@ pub fn progress(namespace: &str, observed: &ObservedState<'_>, pods: &Awaited<Po
 }
 
 /// What nodes lack, as the agent said before it ended.
-fn lacking(pods: &Awaited<Pods>) -> Option<Progress> {
+fn lacking(pods: &Prerequisite<Pods>) -> Option<Progress> {
     let pods = pods.as_ref().ok()?;
     let mut nodes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (node, message) in pods.said(MIGRATION) {
@@ -111,7 +115,7 @@ pub fn nova_migration(
     pool: &HypervisorPoolSpec,
     nova: &Configuration,
     lease: &str,
-) -> Awaited<Agent> {
+) -> Prerequisite<Agent> {
     let image = images::of(nova, &pool.images)?;
     let server = container(
         MIGRATION,

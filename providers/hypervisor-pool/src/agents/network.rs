@@ -2,7 +2,7 @@
 
 use c5c3_api::hypervisor::{AgentImages, Agents, Datapath};
 use k8s_openapi::api::core::v1::{Container, ExecAction, Lifecycle, LifecycleHandler, VolumeMount};
-use provider_openstack::{Awaited, digest, empty_dir, secret_volume, variable};
+use provider_openstack::{Prerequisite, digest, empty_dir, secret_volume, variable};
 
 use super::{datapath, gateway_option, run_openvswitch, tunnel_interface, with_mount, zone_option};
 use crate::configuration::Configuration;
@@ -96,7 +96,7 @@ pub fn ovn_controller(
     ovn: &Configuration,
     has_networks: bool,
     zone: Option<&str>,
-) -> Awaited<Agent> {
+) -> Prerequisite<Agent> {
     let gateway = gateway_option(settings).map(str::to_owned);
     let options: Vec<String> = gateway.into_iter().chain(zone_option(zone)).collect();
     let mut env = node_variables();
@@ -171,7 +171,7 @@ pub fn neutron_agent(
     images: &AgentImages,
     ovn: &Configuration,
     neutron: &Configuration,
-) -> Awaited<Agent> {
+) -> Prerequisite<Agent> {
     let script = include_str!("../scripts/neutron-ovn-agent.sh");
     // Network namespaces are mounts that the node must see, and only a privileged container may pass mounts on.
     let agent = container(

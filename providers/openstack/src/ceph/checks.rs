@@ -8,9 +8,9 @@ use provider_composer::{DesiredState, Live, ObservedState, Progress, Reason, sec
 use serde::{Deserialize, Serialize};
 
 use super::{Pool, reached};
-use crate::awaited::{Awaited, sum};
 use crate::jobs::{Jobs, Schedule, TASK};
 use crate::pod::{Program, Source};
+use crate::prerequisite::{Prerequisite, sum};
 use crate::service::{NAME, Service};
 
 /// The program that checks pools. Its parameters are environment variables.
@@ -64,7 +64,7 @@ struct Check {
 /// Checks pools, each with the name that messages have for it, and reports both conditions. A Job checks a new pool, user or key at once,
 /// and Ready waits for it; a CronJob checks all again every ten minutes. Returns whether each pool is reached, as far as it is known.
 pub fn check_pools(
-    pools: &[(String, Awaited<Pool>)],
+    pools: &[(String, Prerequisite<Pool>)],
     before: &[Condition],
     jobs: &Jobs<'_>,
     observed: &ObservedState<'_>,
@@ -78,7 +78,7 @@ pub fn check_pools(
         .iter()
         .filter_map(|(_, pool)| pool.as_ref().ok())
         .collect();
-    let is_unread = |pool: &Awaited<Pool>| matches!(pool, Err(Progress::Unknown { .. }));
+    let is_unread = |pool: &Prerequisite<Pool>| matches!(pool, Err(Progress::Unknown { .. }));
     if pools.iter().any(|(_, pool)| is_unread(pool)) {
         jobs.keep_schedule(POOLS, desired);
     } else if !known.is_empty() {

@@ -3,11 +3,11 @@
 use provider_composer::{Key, Lookup, ObservedState, Progress, Reason};
 
 /// A prerequisite, or its progress while it isn't ready.
-pub type Awaited<T> = Result<T, Progress>;
+pub type Prerequisite<T> = Result<T, Progress>;
 
 /// The progress of a prerequisite.
-pub fn progress<T>(awaited: &Awaited<T>) -> Progress {
-    match awaited {
+pub fn progress<T>(prerequisite: &Prerequisite<T>) -> Progress {
+    match prerequisite {
         Ok(_) => Progress::Ready,
         Err(progress) => progress.clone(),
     }
@@ -18,15 +18,15 @@ pub trait All {
     /// The prerequisites, once all are ready.
     type Output;
     /// Returns all of them, or the progress of the first that isn't ready.
-    fn all(self) -> Awaited<Self::Output>;
+    fn all(self) -> Prerequisite<Self::Output>;
 }
 
 macro_rules! tuples {
     ($(($($type:ident $value:ident),+);)+) => {$(
-        impl<'a, $($type),+> All for ($(&'a Awaited<$type>,)+) {
+        impl<'a, $($type),+> All for ($(&'a Prerequisite<$type>,)+) {
             type Output = ($(&'a $type,)+);
 
-            fn all(self) -> Awaited<Self::Output> {
+            fn all(self) -> Prerequisite<Self::Output> {
                 let ($($value,)+) = self;
                 Ok(($($value.as_ref().map_err(Clone::clone)?,)+))
             }
@@ -46,15 +46,19 @@ tuples! {
 ///
 /// # Errors
 /// The progress of the first that isn't ready.
-pub fn all<T: All>(awaited: T) -> Awaited<T::Output> {
-    awaited.all()
+pub fn all<T: All>(prerequisites: T) -> Prerequisite<T::Output> {
+    prerequisites.all()
 }
 
 /// Waits until the condition Ready of all objects is True.
 ///
 /// # Errors
 /// That of one isn't. The progress has this reason, and the condition's message.
-pub(crate) fn are_ready(keys: &[Key], reason: Reason, observed: &ObservedState<'_>) -> Awaited<()> {
+pub(crate) fn are_ready(
+    keys: &[Key],
+    reason: Reason,
+    observed: &ObservedState<'_>,
+) -> Prerequisite<()> {
     let mut each = keys.iter();
     each.try_for_each(|key| holds(key, "Ready", reason, observed))
 }
@@ -63,7 +67,12 @@ pub(crate) fn are_ready(keys: &[Key], reason: Reason, observed: &ObservedState<'
 ///
 /// # Errors
 /// The condition isn't True. The progress has this reason, and the condition's message.
-pub fn holds(key: &Key, type_: &str, reason: Reason, observed: &ObservedState<'_>) -> Awaited<()> {
+pub fn holds(
+    key: &Key,
+    type_: &str,
+    reason: Reason,
+    observed: &ObservedState<'_>,
+) -> Prerequisite<()> {
     let why = match observed.condition(key, type_) {
         Lookup::Found(Some(condition)) if condition.status == "True" => return Ok(()),
         Lookup::Found(Some(condition)) if !condition.message.is_empty() => {
