@@ -41,8 +41,8 @@ pub struct Agent {
     pub requirements: Option<Container>,
     /// What it sees.
     pub volumes: Vec<Volume>,
-    /// Whether its processes are processes of the node.
-    pub host_pid: bool,
+    /// Which processes it sees.
+    pub processes: Processes,
     /// The group that may read its Secrets, besides root.
     pub group: Option<i64>,
     /// On how many nodes at once it may be down during an update.
@@ -51,6 +51,17 @@ pub struct Agent {
     pub grace: i64,
     /// Stands for its configuration: pods are replaced when it changes.
     pub configuration: String,
+}
+
+/// The process namespace of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processes {
+    /// One for each container, whose program is process 1, and so ignores SIGTERM until it handles it.
+    Container,
+    /// One for the pod. A program that doesn't handle SIGTERM yet ends by it.
+    Pod,
+    /// That of the node.
+    Node,
 }
 
 /// On how many nodes at once an agent is replaced.
@@ -157,7 +168,9 @@ impl Agent {
                             .except
                             .map(|(label, values)| Nodes::affinity(label, values)),
                         host_aliases: Some(aliases).filter(|aliases| !aliases.is_empty()),
-                        host_pid: Some(true).filter(|_| self.host_pid),
+                        host_pid: Some(true).filter(|_| self.processes == Processes::Node),
+                        share_process_namespace: Some(true)
+                            .filter(|_| self.processes == Processes::Pod),
                         security_context: self.group.map(|group| PodSecurityContext {
                             fs_group: Some(group),
                             ..PodSecurityContext::default()

@@ -8,8 +8,8 @@ use super::{CERTIFICATE, LIBVIRT, PROVIDERS, migration, run_openvswitch, with_mo
 use crate::configuration::{CEPH_KEYS, CONSOLES, Configuration};
 use crate::images;
 use crate::pod::{
-    Agent, Pace, Rights, config_map, container, host_folder, mount, node_folder, node_variables,
-    probe, requirements, resources, secrets,
+    Agent, Pace, Processes, Rights, config_map, container, host_folder, mount, node_folder,
+    node_variables, probe, requirements, resources, secrets,
 };
 
 /// libvirt-qemu, the group in the image that QEMU belongs to.
@@ -77,7 +77,7 @@ pub fn libvirt(
         requirements: Some(requirements(&image, &needed, "", lease)),
         containers: vec![daemon],
         volumes,
-        host_pid: true,
+        processes: Processes::Node,
         group: Some(QEMU_GROUP).filter(|_| encrypted),
         pace: Pace::Tenth,
         grace: 30,
@@ -166,7 +166,8 @@ pub fn nova_compute(
             empty_dir("ssh"),
             empty_dir("tmp"),
         ],
-        host_pid: false,
+        // It starts for seconds. Told to end meanwhile, it would work until the end of the grace period, and be killed amid its work.
+        processes: Processes::Pod,
         group: None,
         pace: Pace::Tenth,
         // An attachment or a disk that is being copied is finished first. Nova doesn't wait for builds.

@@ -7,7 +7,7 @@ use provider_openstack::{empty_dir, variable};
 
 use super::tunnel_interface;
 use crate::images;
-use crate::pod::{Agent, Pace, Rights, container, host_folder, mount, probe, resources};
+use crate::pod::{Agent, Pace, Processes, Rights, container, host_folder, mount, probe, resources};
 
 /// Where the container that wipes a node sees the node's folders.
 const FOLDERS: [(&str, &str, &str); 5] = [
@@ -38,7 +38,7 @@ pub fn drain(images: &AgentImages) -> Agent {
         requirements: None,
         containers: vec![watch],
         volumes: vec![host_folder("run-libvirt", "/run/libvirt")],
-        host_pid: false,
+        processes: Processes::Container,
         group: None,
         pace: Pace::Tenth,
         grace: 1,
@@ -76,7 +76,7 @@ pub fn wipe(settings: &Agents, images: &AgentImages, bridges: &[&str]) -> Agent 
         requirements: Some(wipe),
         containers: vec![wiped],
         volumes: folders.into_iter().chain([empty_dir("tmp")]).collect(),
-        host_pid: true,
+        processes: Processes::Node,
         group: None,
         pace: Pace::Tenth,
         grace: 1,

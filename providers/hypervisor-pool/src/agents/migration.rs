@@ -16,7 +16,7 @@ use provider_openstack::{Prerequisite, empty_dir, secret_volume, variable};
 
 use crate::configuration::Configuration;
 use crate::pod::{
-    Agent, Pace, Rights, container, host_folder, mount, node_variables, probe, resources,
+    Agent, Pace, Processes, Rights, container, host_folder, mount, node_variables, probe, resources,
 };
 use crate::pods::Pods;
 use crate::{images, named, status};
@@ -158,7 +158,7 @@ pub fn nova_migration(
             empty_dir("run-migration"),
             host_folder("nova", "/var/lib/nova"),
         ],
-        host_pid: false,
+        processes: Processes::Container,
         group: Some(USER),
         pace: Pace::Tenth,
         // Disks that are being copied are copied to their end.

@@ -8,8 +8,8 @@ use super::{datapath, gateway_option, run_openvswitch, tunnel_interface, with_mo
 use crate::configuration::Configuration;
 use crate::images;
 use crate::pod::{
-    Agent, Pace, Rights, container, host_folder, mount, node_folder, node_variables, probe,
-    requirements, resources,
+    Agent, Pace, Processes, Rights, container, host_folder, mount, node_folder, node_variables,
+    probe, requirements, resources,
 };
 
 /// Open vSwitch: the switch on each node, whoever programs it.
@@ -77,7 +77,7 @@ pub fn open_vswitch(settings: &Agents, images: &AgentImages, lease: &str) -> Age
             host_folder("openvswitch", "/var/lib/openvswitch"),
             empty_dir("tmp"),
         ],
-        host_pid: false,
+        processes: Processes::Container,
         group: None,
         pace: Pace::One,
         grace: 30,
@@ -155,7 +155,7 @@ pub fn ovn_controller(
         requirements: None,
         containers: vec![controller],
         volumes,
-        host_pid: false,
+        processes: Processes::Container,
         group: None,
         pace: Pace::Tenth,
         grace: 30,
@@ -213,7 +213,7 @@ pub fn neutron_agent(
         requirements: None,
         containers: vec![agent],
         volumes,
-        host_pid: false,
+        processes: Processes::Container,
         group: None,
         pace: Pace::Tenth,
         grace: 30,

@@ -6,7 +6,7 @@ use provider_openstack::{empty_dir, variable};
 
 use super::{datapath, gateway_option, run_openvswitch, zone_option};
 use crate::images;
-use crate::pod::{Agent, Pace, Rights, container, mount, probe, resources};
+use crate::pod::{Agent, Pace, Processes, Rights, container, mount, probe, resources};
 
 /// The DaemonSet whose pods are Ready on nodes with an uplink to every physical network of the pool.
 pub const UPLINKS: &str = "uplinks";
@@ -53,7 +53,7 @@ pub fn uplinks(settings: &Agents, pool: &HypervisorPoolSpec, zone: Option<&str>)
         requirements: None,
         containers: vec![container],
         volumes: vec![run_openvswitch(), empty_dir("tmp")],
-        host_pid: false,
+        processes: Processes::Container,
         group: None,
         // Pods on nodes without an uplink are never Ready, and no traffic depends on any.
         pace: Pace::All,

@@ -41,6 +41,8 @@ Host *
     ConnectTimeout 10
     ServerAliveInterval 15
 END
-until [ -S /run/libvirt/libvirt-sock ] && [ -S /run/openvswitch/db.sock ] && [ -e /run/libvirt/ceph-keys-defined ]; do sleep 1; done
+# Sockets of processes that have ended stay on the host.
+answers() { python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$1" 2> /dev/null; }
+until answers /run/libvirt/libvirt-sock && answers /run/openvswitch/db.sock && [ -e /run/libvirt/ceph-keys-defined ]; do sleep 1; done
 touch /run/agent/started
 exec nova-compute --config-file /etc/nova/config/nova.conf --config-file /run/agent/node.conf

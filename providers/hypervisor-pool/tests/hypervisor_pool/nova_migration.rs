@@ -229,26 +229,16 @@ fn image_without_an_ssh_server_is_named() {
     assert_eq!(ended, message, "the status of the pod has it");
 }
 
-/// Starts nova-compute where the folder of servers belongs to a group, or can't.
-#[rstest]
-#[case::of_its_own("echo \"$@\" > \"$ROOT/chgrp\"", 0o1775)]
-#[case::that_takes_no_group("exit 1", 0o755)]
-fn nova_compute_connects_to_other_hosts_with_the_key_of_the_share(
-    #[case] chgrp: &str,
-    #[case] mode: u32,
-) {
-    let root = Root::new();
-    root.program("chgrp", chgrp);
-    root.program("nova-compute", "echo \"$PATH\" > \"$ROOT/path\"");
-    let instances = root.path("var/lib/nova/instances");
-    for folder in ["run/agent", "root/.ssh", "run/openvswitch"] {
-        fs::create_dir_all(root.path(folder)).unwrap();
-    }
-    fs::create_dir_all(&instances).unwrap();
-    fs::set_permissions(&instances, Permissions::from_mode(0o755)).unwrap();
-    root.write("run/libvirt/ceph-keys-defined", "");
-    let _sockets = ["run/libvirt/libvirt-sock", "run/openvswitch/db.sock"]
-        .map(|socket| UnixListener::bind(root.path(socket)).unwrap());
+/// The folders that nova-compute finds in its pod.
+const FOLDERS: [&str; 4] = [
+    "run/agent",
+    "root/.ssh",
+    "run/openvswitch",
+    "var/lib/nova/instances",
+];
+
+/// Starts nova-compute.
+fn nova_compute(root: &Root) -> Command {
     let mut command = root.script(
         CLIENT,
         &["/var/lib/", "/run/", "/root/.ssh", "/etc/nova/migration"],
@@ -264,7 +254,55 @@ fn nova_compute_connects_to_other_hosts_with_the_key_of_the_share(
     ] {
         command.env(name, value);
     }
-    assert!(command.stderr(Stdio::null()).status().unwrap().success());
+    command.stderr(Stdio::null());
+    command
+}
+
+#[test]
+fn nova_compute_waits_until_libvirt_answers_at_the_socket_that_the_last_one_left() {
+    let root = Root::new();
+    root.program("chgrp", "exit 1");
+    root.program("sleep", "touch \"$ROOT/waits\"");
+    root.program("nova-compute", "touch \"$ROOT/started\"");
+    for folder in FOLDERS {
+        fs::create_dir_all(root.path(folder)).unwrap();
+    }
+    root.write("run/libvirt/ceph-keys-defined", "");
+    let libvirt = root.path("run/libvirt/libvirt-sock");
+    drop(UnixListener::bind(&libvirt).unwrap());
+    let _switch = UnixListener::bind(root.path("run/openvswitch/db.sock")).unwrap();
+
+    let mut compute = nova_compute(&root).spawn().unwrap();
+    while !root.path("waits").exists() {
+        assert_eq!(compute.try_wait().unwrap(), None);
+    }
+    assert!(!root.path("started").exists());
+    fs::remove_file(&libvirt).unwrap();
+    let _libvirt = UnixListener::bind(&libvirt).unwrap();
+    assert!(compute.wait().unwrap().success());
+    assert!(root.path("started").exists());
+}
+
+/// Starts nova-compute where the folder of servers belongs to a group, or can't.
+#[rstest]
+#[case::of_its_own("echo \"$@\" > \"$ROOT/chgrp\"", 0o1775)]
+#[case::that_takes_no_group("exit 1", 0o755)]
+fn nova_compute_connects_to_other_hosts_with_the_key_of_the_share(
+    #[case] chgrp: &str,
+    #[case] mode: u32,
+) {
+    let root = Root::new();
+    root.program("chgrp", chgrp);
+    root.program("nova-compute", "echo \"$PATH\" > \"$ROOT/path\"");
+    let instances = root.path("var/lib/nova/instances");
+    for folder in FOLDERS {
+        fs::create_dir_all(root.path(folder)).unwrap();
+    }
+    fs::set_permissions(&instances, Permissions::from_mode(0o755)).unwrap();
+    root.write("run/libvirt/ceph-keys-defined", "");
+    let _sockets = ["run/libvirt/libvirt-sock", "run/openvswitch/db.sock"]
+        .map(|socket| UnixListener::bind(root.path(socket)).unwrap());
+    assert!(nova_compute(&root).status().unwrap().success());
 
     let text = |file: &str| fs::read_to_string(root.path(file)).unwrap();
     let found = fs::metadata(&instances).unwrap().permissions().mode();
