@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
-use crate::exchange::{Endpoint, KEYSTONE, PLACEMENT};
+use crate::exchange::{Endpoint, KEYSTONE, NEUTRON, PLACEMENT};
 
 /// The version of Nova's API: compute services by UUID, a limit of migrations, and services of cells that don't answer
 /// (<https://docs.openstack.org/nova/latest/reference/api-microversion-history.html>).
@@ -105,7 +105,7 @@ impl Login {
                 Some(COMPUTE),
             )?,
             neutron: given(
-                "Neutron",
+                NEUTRON,
                 "network_endpoint_override",
                 read.network_endpoint_override,
                 None,
@@ -132,7 +132,7 @@ impl Login {
 
     /// Neutron at a URL.
     pub(crate) fn neutron(url: &str, cloud: &str) -> Result<Endpoint, Error> {
-        Endpoint::new("Neutron", url, None).ok_or_else(|| Error::NoUrl {
+        Endpoint::new(NEUTRON, url, None).ok_or_else(|| Error::NoUrl {
             cloud: cloud.to_owned(),
             field: "the URL of Neutron",
         })

@@ -10,6 +10,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use provider_openstack::REQUEST_TIMEOUT;
 use rustls::client::Resumption;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::CertificateDer;
@@ -21,6 +22,9 @@ use crate::error::Error;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How much longer than Neutron works on a request its answer to one may take that creates something, in seconds. A request that
+/// Neutron still works on isn't sent again: there would be two networks.
+const MARGIN: u16 = 10;
 /// How long a connection is kept for the next request: a query takes several, and then there is none for minutes.
 const IDLE: Duration = Duration::from_secs(5);
 /// How many TLS sessions are remembered: those of one server.
@@ -61,6 +65,8 @@ impl Connections {
 
 /// Keystone, as messages name it.
 pub(crate) const KEYSTONE: &str = "Keystone";
+/// Neutron, as messages name it.
+pub(crate) const NEUTRON: &str = "Neutron";
 /// Placement, as messages name it.
 pub(crate) const PLACEMENT: &str = "Placement";
 
@@ -77,6 +83,8 @@ pub(crate) struct Endpoint {
     version: Option<&'static str>,
     /// The largest answer, in bytes.
     largest: usize,
+    /// How long an answer to a request may take that creates something.
+    creation: Duration,
 }
 
 impl Endpoint {
@@ -91,6 +99,10 @@ impl Endpoint {
             largest: match service {
                 KEYSTONE | PLACEMENT => LARGEST,
                 _ => LARGE,
+            },
+            creation: match service {
+                NEUTRON => Duration::from_secs((REQUEST_TIMEOUT + MARGIN).into()),
+                _ => PATIENCE,
             },
             url: url.trim_end_matches('/').to_owned(),
             version,
@@ -155,6 +167,10 @@ impl Exchange {
         body: Option<&Value>,
         what: &'static str,
     ) -> Result<Reply, Error> {
+        let patience = match method {
+            Method::POST => self.endpoint.creation,
+            _ => PATIENCE,
+        };
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.endpoint.url))
@@ -175,10 +191,10 @@ impl Exchange {
         let request = request
             .body(Full::new(content))
             .map_err(|_| self.strange(what))?;
-        let exchanged = tokio::time::timeout(PATIENCE, self.exchange(request, what));
+        let exchanged = tokio::time::timeout(patience, self.exchange(request, what));
         exchanged.await.map_err(|_| Error::Slow {
             server: self.server(),
-            seconds: PATIENCE.as_secs(),
+            seconds: patience.as_secs(),
         })?
     }
 

@@ -94,5 +94,5 @@ pub use service::{Service, uses, uses_of_jobs};
 pub use succession::{Succession, secret_of};
 pub use tls::{authority, issuance, issued};
 pub use users::exclusive;
-pub use uwsgi::Workers;
+pub use uwsgi::{REQUEST_TIMEOUT, Workers};
 pub use volume::{Claimed, claim, kept_volume, lasting_volume};

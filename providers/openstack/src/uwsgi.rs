@@ -16,6 +16,9 @@ const PERIOD: &str = "-2 -1 -1 -1 -1";
 /// otherwise.
 const LARGEST_CHUNK: u32 = 16 << 20;
 
+/// The seconds that most APIs of a control plane work on a request at most, [`Workers::request_timeout`].
+pub const REQUEST_TIMEOUT: u16 = 300;
+
 /// How many requests each replica serves at once, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers {
@@ -38,7 +41,7 @@ impl Default for Workers {
             processes: 2,
             threads: 4,
             // More than the longest timeout in Neutron, Cinder and Placement: 180 seconds for OVN's databases.
-            request_timeout: Some(300),
+            request_timeout: Some(REQUEST_TIMEOUT),
             transfer_timeout: None,
         }
     }

@@ -9,7 +9,7 @@ use provider_openstack_driver::Neutron;
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 
-use crate::server::{Log, listen};
+use crate::server::{Log, NEVER, listen};
 use crate::{Test, keystone_at};
 
 fn answer(request: &str) -> (u16, Value) {
@@ -149,6 +149,40 @@ async fn networks_and_routers_of_a_project_are_read() -> Test {
             "networks": [{ "id": "n2", "physical_network": null, "vlan": null, "subnets": [] }],
             "routers": [{ "id": "r1", "subnets": ["s1", "s2"] }],
         })
+    );
+    Ok(())
+}
+
+/// It works on a request for 300 seconds at most. Sent again before, the request would create a second network.
+#[tokio::test]
+async fn neutron_may_take_its_time_to_create_a_network() -> Test {
+    let slow = |request: &str| match request {
+        "POST /v2.0/networks" => (NEVER, json!({})),
+        _ => answer(request),
+    };
+    let (port, _) = listen(slow, change).await?;
+    let url = format!("http://127.0.0.1:{port}");
+    let keystone = keystone_at(&url);
+    let access = Access { keystone, url };
+    let (project, name) = ("p1".to_owned(), "default".to_owned());
+    let neutron = Neutron::default();
+    let question = Question::Project {
+        project: project.clone(),
+        name: name.clone(),
+    };
+    let query = Query {
+        access: access.clone(),
+        question,
+    };
+    neutron.observe(&json!(query).to_string()).await?;
+
+    tokio::time::pause();
+    let change = Change::CreateNetwork { project, name };
+    let refusal = neutron.call(&json!(Call { access, change }).to_string());
+    let refusal = refusal.await;
+    assert!(
+        matches!(&refusal, Err(DriverError::Unavailable(why)) if why.ends_with("did not answer within 310 s")),
+        "{refusal:?}"
     );
     Ok(())
 }

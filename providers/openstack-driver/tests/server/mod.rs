@@ -20,8 +20,11 @@ use tokio::net::TcpListener;
 
 pub const HOST: &str = "nova.openstack-prod.svc.cluster.local";
 
-/// Answers a request, the method and the path, with a status and a body.
+/// Answers a request, the method and the path, with a status and a body; with the status [`NEVER`] not at all.
 pub type Answer = fn(&str) -> (u16, Value);
+
+/// The status of a request that the server works on for ever.
+pub const NEVER: u16 = 0;
 
 /// What the server was asked, one line each.
 pub type Log = Arc<Mutex<Vec<String>>>;
@@ -43,6 +46,9 @@ async fn respond(
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let line = format!("{} {}", request.method(), request.uri());
     let (status, body) = answer(&line);
+    if status == NEVER {
+        std::future::pending::<()>().await;
+    }
     let version = request.headers().get("openstack-api-version");
     let version = version.and_then(|version| version.to_str().ok());
     let version = version.unwrap_or_default().to_owned();
