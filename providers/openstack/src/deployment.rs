@@ -122,6 +122,12 @@ impl Pods {
             }
         }
         pod.topology_spread_constraints = Some(spread);
+        // Process 1 ignores SIGTERM until it handles it. A daemon that is told to end while it starts would work until the end of the
+        // grace period, which is two hours for cinder-backup, and be killed amid its work.
+        pod.share_process_namespace = match component.definition.kind {
+            ComponentKind::Daemon { .. } | ComponentKind::Member { .. } => Some(true),
+            ComponentKind::Wsgi { .. } | ComponentKind::Proxy { .. } => None,
+        };
         pod.termination_grace_period_seconds = Some(match shutdown {
             Some(seconds) => i64::from(seconds + EXIT),
             None => DRAIN + GRACE,

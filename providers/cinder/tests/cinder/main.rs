@@ -155,6 +155,15 @@ fn members_complete_their_work_before_they_are_killed(#[case] name: &str, #[case
     assert!(grace.is_some_and(|grace| grace > work), "{grace:?}");
 }
 
+/// Otherwise they work on until the end of the grace period: process 1 ignores SIGTERM until it handles it.
+#[rstest::rstest]
+fn members_end_at_once_while_they_start(
+    #[values("cinder-st-pool-a-volume", "cinder-backup")] name: &str,
+) {
+    let pod = members(&running(), name);
+    assert_eq!(pod["shareProcessNamespace"], true, "{pod}");
+}
+
 /// The keys by which servers use the volumes.
 fn hypervisor_keys(cluster: &Cluster) -> Vec<String> {
     let secret = cluster.get::<Secret>("cinder-compute");
