@@ -1,10 +1,11 @@
-//! How scenarios are run: once more after a failure, stopped after twice their budget, and what is said of it.
+//! How scenarios are run: once more after a failure, stopped after twice their budget or with their run, and what is said of it.
 
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
-use std::process::{Command, Output};
-use std::time::Instant;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use lab::suite::{CLUSTER, Scenario};
 use lab::{
@@ -19,6 +20,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate alone, 30 s, scenario_in_which_something_forbidden_happens_has_no_second_run, []),
     scenario!(Gate alone, 30 s, scenario_that_hangs_is_stopped_and_named, []),
     scenario!(Gate alone, 30 s, scenario_on_a_slow_machine_has_more_time, []),
+    scenario!(Gate alone, 30 s, scenario_ends_with_a_run_that_is_killed, []),
     scenario!(Gate, 60 s, waiting_for_an_api_server_that_was_killed_stops_within_seconds, [CLUSTER]),
     scenario!(Fixture, 10 s, fails_once, []),
     scenario!(Fixture, 10 s, fails, []),
@@ -26,11 +28,12 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Fixture, 10 s, does_what_it_must_not, []),
     scenario!(Fixture, 1 s, hangs, []),
     scenario!(Fixture, 10 s, waits, []),
+    scenario!(Fixture, 60 s, lasts, []),
 ];
 
 const NAMESPACE: Kind = kind("v1", "Namespace");
 
-/// The variable with a file that the first run of `fails_once` creates.
+/// The variable with a file that the first run of `fails_once` creates, and to which `lasts` writes its process ID.
 const MARK: &str = "LAB_MARK";
 
 fn scenario_that_fails_once_is_flaky() -> Result<()> {
@@ -122,6 +125,42 @@ fn scenario_on_a_slow_machine_has_more_time() -> Result<()> {
     Ok(())
 }
 
+fn scenario_ends_with_a_run_that_is_killed() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mark = folder.path().join("mark");
+    let mut run = Command::new(env::current_exe()?)
+        .arg("runs::lasts")
+        .env(MARK, &mark)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("the scenarios can't be started")?;
+    let process = found("the scenario has started", || {
+        fs::read_to_string(&mark)
+            .ok()
+            .filter(|text| !text.is_empty())
+    })?;
+    run.kill()?;
+    run.wait()?;
+    found("the scenario has ended", || {
+        // A process that has ended and that nobody has waited for has no command line.
+        let line = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        line.is_empty().then_some(())
+    })
+}
+
+/// Waits for what doesn't happen in a lab of this process.
+fn found<T>(what: &str, look: impl Fn() -> Option<T>) -> Result<T> {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return Ok(found);
+        }
+        ensure!(started.elapsed() < scaled(seconds(20)), "{what}: not yet");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
 fn waiting_for_an_api_server_that_was_killed_stops_within_seconds() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let etcd = Etcd::start(&machine)?;
@@ -199,6 +238,13 @@ fn hangs() -> Result<()> {
     lab::on_a_bare_machine(async |_| {
         eventually("it ends", minutes(10), async || bail!("it hangs")).await
     })
+}
+
+fn lasts() -> Result<()> {
+    if let Some(mark) = env::var_os(MARK) {
+        fs::write(mark, std::process::id().to_string())?;
+    }
+    hangs()
 }
 
 fn waits() -> Result<()> {

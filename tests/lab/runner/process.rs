@@ -126,8 +126,11 @@ impl Results {
     fn process(&self, scenario: &Scenario, terms: &Terms) -> Result<(ExitStatus, Option<String>)> {
         let folder = self.folder(scenario);
         let program = std::env::current_exe().context("this program has no path")?;
-        let mut command = Command::new(program);
+        // A run that is killed takes its scenario with it, which would disturb others for as long as it lasts.
+        let mut command = Command::new("setpriv");
         command
+            .args(["--pdeathsig", "TERM", "--"])
+            .arg(program)
             .args(["--exec", scenario.name()])
             .env(RESULTS, &folder)
             .env(TIME_SCALE, terms.time_outs.to_string())
