@@ -21,7 +21,7 @@ use provider_composer::{Dependency, Key, Lookup, Operator, ResourceKind};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::sleep;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use dependencies::DependencyIndex;
 use entry::Seen;
@@ -223,9 +223,9 @@ impl Cache {
             State::Live => debug!(kind = kind.kind, "followed"),
             State::Starting => {}
             State::Stale(why) => debug!(kind = kind.kind, %why, "the watch is broken"),
-            State::Unknown(why) | State::Absent(why) => {
-                warn!(kind = kind.kind, %why, "not readable")
-            }
+            State::Unknown(why) => warn!(kind = kind.kind, %why, "not readable"),
+            // Where it is needed, conditions say so.
+            State::Absent(why) => info!(kind = kind.kind, %why, "not readable"),
         }
         let is_short = |state: &State| matches!(state, State::Live | State::Stale(_));
         if !(is_short(&before) && is_short(&state)) {
