@@ -1,11 +1,13 @@
 //! Kubernetes objects as they are written, whatever their kind.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// A Kubernetes object: it has an API version, a kind and a name.
+/// A Kubernetes object: it has an API version, a kind and a name. Clones share it until one is changed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Manifest(Value);
+pub struct Manifest(Arc<Value>);
 
 /// Why a document isn't a Kubernetes object.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -16,7 +18,7 @@ impl TryFrom<Value> for Manifest {
     type Error = NotAnObject;
 
     fn try_from(value: Value) -> Result<Self, NotAnObject> {
-        let manifest = Self(value);
+        let manifest = Self(Arc::new(value));
         for (field, pointer) in [
             ("apiVersion", API_VERSION),
             ("kind", KIND),
@@ -96,31 +98,43 @@ impl Manifest {
         &self.0
     }
 
+    /// The whole object, shared.
+    pub(crate) fn shared(&self) -> Arc<Value> {
+        Arc::clone(&self.0)
+    }
+
     /// The same object with another status; null removes it.
     pub fn with_status(mut self, status: Value) -> Self {
-        if let Value::Object(fields) = &mut self.0 {
+        self.set_status(status);
+        self
+    }
+
+    /// Replaces the status; null removes it.
+    pub(crate) fn set_status(&mut self, status: Value) {
+        if let Value::Object(fields) = Arc::make_mut(&mut self.0) {
             match status {
                 Value::Null => fields.shift_remove("status"),
                 status => fields.insert("status".to_owned(), status),
             };
         }
-        self
     }
 
     /// The same object without owner references, which the API server's identifiers are in.
-    pub fn without_owners(mut self) -> Self {
-        if let Some(Value::Object(metadata)) = self.0.get_mut("metadata") {
-            metadata.shift_remove("ownerReferences");
-        }
-        self
+    pub fn without_owners(self) -> Self {
+        self.changed(|fields| {
+            if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
+                metadata.shift_remove("ownerReferences");
+            }
+        })
     }
 
     /// The same object with one more text in its metadata.
-    pub fn with_metadata(mut self, field: &str, text: &str) -> Self {
-        if let Some(Value::Object(metadata)) = self.0.get_mut("metadata") {
-            metadata.insert(field.to_owned(), Value::String(text.to_owned()));
-        }
-        self
+    pub fn with_metadata(self, field: &str, text: &str) -> Self {
+        self.changed(|fields| {
+            if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
+                metadata.insert(field.to_owned(), Value::String(text.to_owned()));
+            }
+        })
     }
 
     /// The same object with the metadata of another as well, where it has none of its own.
@@ -134,7 +148,7 @@ impl Manifest {
 
     /// The same object with other fields; it keeps its kind and name.
     pub(crate) fn changed(mut self, change: impl FnOnce(&mut Map<String, Value>)) -> Self {
-        if let Value::Object(fields) = &mut self.0 {
+        if let Value::Object(fields) = Arc::make_mut(&mut self.0) {
             change(fields);
         }
         self

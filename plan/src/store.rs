@@ -127,9 +127,10 @@ impl Store {
 
     /// Writes the status of an object; nothing where it isn't there.
     pub fn set_status(&mut self, key: &Key, status: Value) {
-        if let Some(Entry { manifest, maker }) = self.entries.get(key) {
-            let (manifest, maker) = (manifest.clone().with_status(status), maker.clone());
-            self.put(key.clone(), manifest, maker);
+        let entry = self.entries.get_mut(key);
+        if let Some(entry) = entry.filter(|entry| *entry.manifest.status() != status) {
+            entry.manifest.set_status(status);
+            self.touch(key);
         }
     }
 

@@ -30,7 +30,7 @@ pub struct InCluster<'a> {
 impl Source for InCluster<'_> {
     fn object(&self, wanted: &provider_composer::Key) -> Lookup<Arc<Value>> {
         match self.store.get(&key(self.cluster, wanted)) {
-            Some(manifest) => Lookup::Found(Arc::new(manifest.value().clone())),
+            Some(manifest) => Lookup::Found(manifest.shared()),
             None => Lookup::Missing,
         }
     }
@@ -47,7 +47,7 @@ impl Source for InCluster<'_> {
             .store
             .of_kind(self.cluster, &api_version, kind.kind, Some(namespace))
             .filter(|(_, manifest)| selection.labels_match(manifest.value()))
-            .map(|(_, manifest)| Arc::new(manifest.value().clone()));
+            .map(|(_, manifest)| manifest.shared());
         Lookup::Found(objects.collect())
     }
 
