@@ -178,8 +178,8 @@ async fn neutron_may_take_its_time_to_create_a_network() -> Test {
 
     tokio::time::pause();
     let change = Change::CreateNetwork { project, name };
-    let refusal = neutron.call(&json!(Call { access, change }).to_string());
-    let refusal = refusal.await;
+    let call = json!(Call { access, change }).to_string();
+    let refusal = neutron.call(&call).await;
     assert!(
         matches!(&refusal, Err(DriverError::Unavailable(why)) if why.ends_with("did not answer within 310 s")),
         "{refusal:?}"
