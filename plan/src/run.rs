@@ -229,6 +229,9 @@ impl<'a> Run<'a> {
     /// Goes on with the Secrets that users create and that weren't given, if they are to be assumed. That an operator generates
     /// one of them is known only once what the operator waits for is there: then it starts from here without that one.
     fn with_secrets(self) -> Result<(Self, Vec<Key>), Error> {
+        if !self.settings.assume_ready {
+            return Ok((self, Vec::new()));
+        }
         let mut generated = BTreeSet::new();
         loop {
             let mut run = self.clone();
@@ -244,11 +247,11 @@ impl<'a> Run<'a> {
     /// Assumes the Secrets that users create and that weren't given, except those that an operator generates.
     fn assume_secrets(&mut self, generated: &BTreeSet<Key>) -> Result<Vec<Key>, Error> {
         let mut assumed = Vec::new();
-        while self.settings.assume_ready {
+        loop {
             let missing = self.controller.missing_secrets(&self.store);
             let missing: Vec<Key> = missing.difference(generated).cloned().collect();
             if missing.is_empty() {
-                break;
+                return Ok(assumed);
             }
             for key in missing {
                 let secret =
@@ -259,7 +262,6 @@ impl<'a> Run<'a> {
             }
             self.settle()?;
         }
-        Ok(assumed)
     }
 
     /// The given Shoots that no Object is for.
