@@ -229,13 +229,20 @@ fn image_without_an_ssh_server_is_named() {
     assert_eq!(ended, message, "the status of the pod has it");
 }
 
-/// The folders that nova-compute finds in its pod.
-const FOLDERS: [&str; 4] = [
-    "run/agent",
-    "root/.ssh",
-    "run/openvswitch",
-    "var/lib/nova/instances",
-];
+/// What nova-compute finds in its pod, but for sockets.
+fn pod() -> Root {
+    let root = Root::new();
+    for folder in [
+        "run/agent",
+        "root/.ssh",
+        "run/openvswitch",
+        "var/lib/nova/instances",
+    ] {
+        fs::create_dir_all(root.path(folder)).unwrap();
+    }
+    root.write("run/libvirt/ceph-keys-defined", "");
+    root
+}
 
 /// Starts nova-compute.
 fn nova_compute(root: &Root) -> Command {
@@ -260,14 +267,10 @@ fn nova_compute(root: &Root) -> Command {
 
 #[test]
 fn nova_compute_waits_until_libvirt_answers_at_the_socket_that_the_last_one_left() {
-    let root = Root::new();
+    let root = pod();
     root.program("chgrp", "exit 1");
     root.program("sleep", "touch \"$ROOT/waits\"");
     root.program("nova-compute", "touch \"$ROOT/started\"");
-    for folder in FOLDERS {
-        fs::create_dir_all(root.path(folder)).unwrap();
-    }
-    root.write("run/libvirt/ceph-keys-defined", "");
     let libvirt = root.path("run/libvirt/libvirt-sock");
     drop(UnixListener::bind(&libvirt).unwrap());
     let _switch = UnixListener::bind(root.path("run/openvswitch/db.sock")).unwrap();
@@ -291,15 +294,11 @@ fn nova_compute_connects_to_other_hosts_with_the_key_of_the_share(
     #[case] chgrp: &str,
     #[case] mode: u32,
 ) {
-    let root = Root::new();
+    let root = pod();
     root.program("chgrp", chgrp);
     root.program("nova-compute", "echo \"$PATH\" > \"$ROOT/path\"");
     let instances = root.path("var/lib/nova/instances");
-    for folder in FOLDERS {
-        fs::create_dir_all(root.path(folder)).unwrap();
-    }
     fs::set_permissions(&instances, Permissions::from_mode(0o755)).unwrap();
-    root.write("run/libvirt/ceph-keys-defined", "");
     let _sockets = ["run/libvirt/libvirt-sock", "run/openvswitch/db.sock"]
         .map(|socket| UnixListener::bind(root.path(socket)).unwrap());
     assert!(nova_compute(&root).status().unwrap().success());
