@@ -44,13 +44,20 @@ impl<T> Lookup<T> {
         }
     }
 
+    /// Returns what was found, none if it doesn't exist.
+    ///
+    /// # Errors
+    /// It is unknown.
+    pub fn optional(self) -> Result<Option<T>, Progress> {
+        self.known().map_err(Progress::unknown)
+    }
+
     /// Returns what was found.
     ///
     /// # Errors
     /// It doesn't exist, and `missing` says what that means; or it is unknown.
     pub fn required(self, missing: impl FnOnce() -> Progress) -> Result<T, Progress> {
-        let known = self.known().map_err(Progress::unknown)?;
-        known.ok_or_else(missing)
+        self.optional()?.ok_or_else(missing)
     }
 
     /// Returns what was found, the type's default if it doesn't exist.
@@ -61,8 +68,7 @@ impl<T> Lookup<T> {
     where
         T: Default,
     {
-        let known = self.known().map_err(Progress::unknown)?;
-        Ok(known.unwrap_or_default())
+        Ok(self.optional()?.unwrap_or_default())
     }
 
     /// Borrows what was found.

@@ -281,8 +281,9 @@ fn is_composed(
     if (owner.kind.as_str(), owner.namespace.as_str()) != (kind.kind, namespace) {
         return Ok(false);
     }
-    let owner = observed.object(&Key::new(kind, namespace, &owner.name));
-    let owner = owner.known().map_err(Progress::unknown)?;
+    let owner = observed
+        .object(&Key::new(kind, namespace, &owner.name))
+        .optional()?;
     Ok(
         owner
             .is_some_and(|owner| owner["metadata"]["uid"].as_str() == secret.metadata.controller()),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use c5c3_api::hypervisor::{CLOUDS_AUTHORITY, CLOUDS_FILE};
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::placement::PlacementSpec;
-use provider_composer::{Custom, Live, Lookup, ObservedState, Progress};
+use provider_composer::{Custom, Live, Lookup, ObservedState};
 use provider_openstack::{Files, KeystoneAccess, Prerequisite, Service, authority};
 use serde_json::json;
 
@@ -75,6 +75,6 @@ impl Clouds {
 
 /// The first of some resources, if there are any.
 fn first<T>(found: Lookup<Vec<Live<T>>>) -> Prerequisite<Option<Live<T>>> {
-    let found = found.known().map_err(Progress::unknown)?;
+    let found = found.optional()?;
     Ok(found.into_iter().flatten().next())
 }

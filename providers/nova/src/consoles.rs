@@ -8,7 +8,7 @@
 use c5c3_api::hypervisor::{CONSOLE_AUTHORITY, CONSOLE_CERTIFICATE, CONSOLE_KEY};
 use c5c3_api::parts::{IssuerKind, IssuerRef};
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress};
+use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState};
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::{Certificate, Issuer, PrivateKey};
 use provider_openstack::{
@@ -117,8 +117,7 @@ impl Consoles {
         published: &Lookup<Live<Secret>>,
         observed: &ObservedState<'_>,
     ) -> Prerequisite<Option<Self>> {
-        let published = published.as_ref().known();
-        let Some(secret) = published.map_err(Progress::unknown)? else {
+        let Some(secret) = published.as_ref().optional()? else {
             return Ok(None);
         };
         let file = |key: &str| {

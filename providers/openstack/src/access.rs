@@ -185,8 +185,9 @@ impl KeystoneAccess {
 
 /// The address of the Keystone of the same namespace, as its status says it.
 fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Prerequisite<String> {
-    let keystone = observed.get::<Custom<KeystoneSpec>>(service.namespace, KEYSTONE);
-    let keystone = keystone.known().map_err(Progress::unknown)?;
+    let keystone = observed
+        .get::<Custom<KeystoneSpec>>(service.namespace, KEYSTONE)
+        .optional()?;
     keystone
         .and_then(|keystone| keystone.body.status.endpoint)
         .map(|endpoint| format!("{endpoint}/v3"))
@@ -214,7 +215,7 @@ fn authority(
         return Ok(None);
     }
     let keystone = observed.get::<Custom<KeystoneSpec>>(service.namespace, name);
-    let Some(keystone) = keystone.known().map_err(Progress::unknown)? else {
+    let Some(keystone) = keystone.optional()? else {
         return Ok(None);
     };
     let tls = &keystone.body.spec.common.tls;

@@ -3,7 +3,7 @@
 use c5c3_api::hypervisor::AGENTS;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress};
+use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState};
 
 use crate::files::Files;
 use crate::prerequisite::Prerequisite;
@@ -61,7 +61,7 @@ impl<'a> AgentSecret<'a> {
     /// It can't be read.
     pub fn published(&self, observed: &ObservedState<'_>) -> Prerequisite<Files> {
         let mut files = Files::default();
-        let secret = self.lookup(observed).known().map_err(Progress::unknown)?;
+        let secret = self.lookup(observed).optional()?;
         let data = secret.and_then(|secret| secret.body.data);
         for (name, value) in data.unwrap_or_default() {
             if name != RELEASE {

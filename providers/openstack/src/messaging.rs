@@ -331,8 +331,9 @@ fn encryption(
     cluster: &str,
     observed: &ObservedState<'_>,
 ) -> Prerequisite<Encryption> {
-    let found = observed.get::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
-    let found = found.known().map_err(Progress::unknown)?;
+    let found = observed
+        .get::<Manifest<RabbitmqCluster>>(service.namespace, cluster)
+        .optional()?;
     let secret = found.and_then(|cluster| cluster.body.spec.tls.secret_name);
     let Some(secret) = secret.filter(|name| !name.is_empty()) else {
         return Ok(Encryption::None);

@@ -4,9 +4,7 @@ use c5c3_api::hypervisor::AGENTS;
 use c5c3_api::ovn_chassis::OvnChassisSpec;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Node, Secret};
-use provider_composer::{
-    Custom, DesiredState, Key, Lookup, ObservedState, Progress, Resource, label_pairs,
-};
+use provider_composer::{Custom, DesiredState, Key, Lookup, ObservedState, Resource, label_pairs};
 use provider_openstack::Prerequisite;
 
 use crate::encryption::Encryption;
@@ -51,8 +49,7 @@ impl Network<'_> {
         desired: &mut DesiredState,
     ) -> Prerequisite<()> {
         let name = self.named(COMPONENT);
-        let secret = observed.get::<Secret>(self.namespace, &name).known();
-        let secret = secret.map_err(Progress::unknown)?;
+        let secret = observed.get::<Secret>(self.namespace, &name).optional()?;
         let before = secret.and_then(|secret| secret.body.data);
         let before = before.unwrap_or_default();
         let node = encryption.map(|encryption| encryption.node.clone());

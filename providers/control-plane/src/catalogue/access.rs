@@ -55,8 +55,9 @@ impl Site {
     pub(super) fn of(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> Result<Self, Progress> {
         let namespace = recipe.namespace();
         let keystone = ResourceKind::of::<KeystoneSpec>();
-        let object = observed.object(&Key::new(keystone, namespace, KEYSTONE.name));
-        let object = object.known().map_err(Progress::unknown)?;
+        let object = observed
+            .object(&Key::new(keystone, namespace, KEYSTONE.name))
+            .optional()?;
         let endpoint = object
             .as_ref()
             .and_then(|object| object.pointer("/status/endpoint"));
@@ -100,7 +101,7 @@ impl Site {
                         Lookup::Missing => (look(handed_out), CA),
                         found => (found, "ca.crt"),
                     };
-                    let sealed = sealed.known().map_err(Progress::unknown)?;
+                    let sealed = sealed.optional()?;
                     // A public authority's certificate comes without that of the authority.
                     sealed.and_then(|sealed| sealed.text(key).ok().map(str::to_owned))
                 }

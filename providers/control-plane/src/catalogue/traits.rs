@@ -98,8 +98,7 @@ fn found(
     };
     let response = observed.external(query.request()?);
     let specs = response.parsed(|_| "Nova's extra specs of a flavor aren't valid".to_owned());
-    let specs = specs.known().map_err(Progress::unknown);
-    Ok(specs.map(Option::unwrap_or_default))
+    Ok(specs.or_default())
 }
 
 /// The extra specs by which a flavor requires traits.

@@ -54,8 +54,10 @@ impl<'a> Password<'a> {
     /// Something can't be read.
     pub(crate) fn of_admin(observed: &ObservedState<'_>, namespace: &'a str) -> Prerequisite<Self> {
         let key = Key::new(ResourceKind::of::<KeystoneSpec>(), namespace, KEYSTONE.name);
-        let bootstrapped = observed.condition(&key, "Bootstrapped").known();
-        let bootstrapped = bootstrapped.map_err(Progress::unknown)?.flatten();
+        let bootstrapped = observed
+            .condition(&key, "Bootstrapped")
+            .optional()?
+            .flatten();
         let is_set = bootstrapped.is_some_and(|it| it.status == "True");
         let applied = observed.object(&key).map(|object| {
             let named = object.pointer("/spec/bootstrap/adminPasswordSecretRef/name");
@@ -74,7 +76,7 @@ impl<'a> Password<'a> {
         // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let secrets = Succession::of(observed, namespace, first);
         let rotations = Rotations::of(observed, namespace, user, RotationType::UserPassword);
-        let applied = applied.known().map_err(Progress::unknown)?.flatten();
+        let applied = applied.optional()?.flatten();
         let secrets = secrets?;
         Ok(Self {
             namespace,

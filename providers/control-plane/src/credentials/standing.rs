@@ -111,8 +111,7 @@ impl Standing {
         pointer: &str,
         secret: &str,
     ) -> Prerequisite<Self> {
-        let object = observed.object(service).known();
-        let object = object.map_err(Progress::unknown)?;
+        let object = observed.object(service).optional()?;
         let said = object.as_ref().and_then(|object| object.pointer(pointer));
         let said = said.map(Users::deserialize).transpose();
         let said = said.map_err(|error| Progress::Unknown {

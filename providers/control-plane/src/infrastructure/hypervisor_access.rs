@@ -169,8 +169,7 @@ fn addresses(
     name: &str,
     observed: &ObservedState<'_>,
 ) -> Result<Vec<IpAddr>, Progress> {
-    let service = observed.get::<Service>(namespace, name).known();
-    let service = service.map_err(Progress::unknown)?;
+    let service = observed.get::<Service>(namespace, name).optional()?;
     let ingress = service
         .and_then(|service| service.body.status)
         .and_then(|status| status.load_balancer)
