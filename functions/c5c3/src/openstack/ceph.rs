@@ -33,10 +33,12 @@ pub struct Ceph {
     pub waiting: Vec<String>,
 }
 
-/// Whether Rook has made what a composed resource wants, or would have when the claim is only rendered.
+/// Whether Rook has made what a composed resource wants for this claim, or would have when the claim is only rendered. What is ready may
+/// be of another claim with the same name, in another control plane cluster.
 pub fn is_ready(resource: &str, composed: &Composed<'_>) -> bool {
-    composed.is_rendered()
-        || judge(&composed.observation::<PhaseStatus>(resource)) == ResourceStatus::Ready
+    let observation = composed.observation::<PhaseStatus>(resource);
+    let is_made = judge(&observation) == ResourceStatus::Ready;
+    composed.is_rendered() || is_made && composed.is_own(&observation)
 }
 
 impl Recipe<'_> {

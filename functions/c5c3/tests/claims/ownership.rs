@@ -188,6 +188,26 @@ fn a_claim_whose_objects_are_taken_gets_no_control_plane(#[case] resource: &str)
     assert!(!outcome.desired.contains_key("control-plane"));
 }
 
+/// Two control plane clusters may have claims of one name, and Rook has one user of that name, with one key.
+#[test]
+fn key_of_another_claims_user_in_ceph_is_not_pushed() {
+    let call = openstack::call("customer-b-staging").admitted();
+    let first = call.run();
+    let call = call.applied(&first, well);
+    let second = call.run();
+    let user = "client-cinder-st-pool-a";
+    let mut theirs = owned_by(second.manifest(user), Some("other"), Some("z/z"));
+    theirs["status"] = json!({"phase": "Ready"});
+    let outcome = taken(call, &second, user, theirs).run();
+    assert_eq!(accepted(&outcome).1, "NameTaken");
+    let pushed = |service: &str| {
+        let resource = format!("push-{service}-st-pool-a");
+        outcome.desired.contains_key(&resource)
+    };
+    assert!(pushed("glance"), "its own user is ready");
+    assert!(!pushed("cinder"));
+}
+
 #[test]
 fn a_running_claim_keeps_what_it_owns_when_a_new_pool_has_its_name() {
     let (mut call, _) = openstack::call("internal-prod").running();
