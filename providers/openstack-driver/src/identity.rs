@@ -34,10 +34,15 @@ struct Endpoint {
     region_id: Option<String>,
 }
 
-/// Who has which role in a project or domain, and where endpoints are.
-pub(crate) async fn answer(keystone: Server<'_>, scope: &Scope) -> Result<Answer, Error> {
+/// Who has which role in a project or domain, or which roles a user has there, and where endpoints are.
+pub(crate) async fn answer(
+    keystone: Server<'_>,
+    scope: &Scope,
+    user: Option<&str>,
+) -> Result<Answer, Error> {
     let (kind, id) = place(keystone, scope).await?;
-    let path = format!("/role_assignments?scope.{kind}.id={id}&include_names=true");
+    let user = user.map_or_else(String::new, |user| format!("&user.id={}", encoded(user)));
+    let path = format!("/role_assignments?scope.{kind}.id={id}{user}&include_names=true");
     let assignments: Vec<Assignment> = list(keystone, &path, "role_assignments").await?;
     let endpoints: Vec<Endpoint> = list(keystone, "/endpoints", "endpoints").await?;
     let mut answer = Answer::default();

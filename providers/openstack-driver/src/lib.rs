@@ -74,7 +74,8 @@ impl Keystone {
     async fn answer(&self, query: &str) -> Result<Value, Error> {
         let query: keystone::Query = request(query)?;
         let session = self.0.with(query.access.into())?;
-        response(identity::answer(session.keystone(), &query.scope).await?)
+        let answer = identity::answer(session.keystone(), &query.scope, query.user.as_deref());
+        response(answer.await?)
     }
 
     async fn carry_out(&self, call: &str) -> Result<(), Error> {

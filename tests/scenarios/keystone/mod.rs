@@ -245,6 +245,8 @@ fn the_driver_says_what_is_wrong_and_grants_what_is_asked() -> Result<()> {
         change(&driver, &good, Change::Grant { user, role, scope }).await?;
         let granted = observe_in(domain.clone(), &driver, &good).await?.roles;
         ensure!(granted[&admin].iter().eq(["manager"]), "{granted:?}");
+        let own = ask(domain.clone(), Some(&admin), &driver, &good).await?;
+        ensure!(own.roles == granted, "{own:?}");
         let (user, role) = (admin.clone(), "manager".to_owned());
         let scope = domain.clone();
         change(&driver, &good, Change::Revoke { user, role, scope }).await?;
@@ -294,9 +296,20 @@ async fn observe_in(
     driver: &KeystoneDriver,
     access: &Access,
 ) -> Result<Answer, DriverError> {
+    ask(scope, None, driver, access).await
+}
+
+/// What Keystone says of the roles of a user, or of all users.
+async fn ask(
+    scope: Scope,
+    user: Option<&str>,
+    driver: &KeystoneDriver,
+    access: &Access,
+) -> Result<Answer, DriverError> {
     let question = Query {
         access: access.clone(),
         scope,
+        user: user.map(str::to_owned),
     };
     let strange = |error: serde_json::Error| DriverError::Refused(error.to_string());
     let question = serde_json::to_string(&question).map_err(strange)?;

@@ -148,8 +148,8 @@ impl<'a> Korc<'a> {
         State { id: None, progress }
     }
 
-    /// What Keystone says of the roles in a project or domain and of the endpoints.
-    fn keystone(&self, scope: Scope) -> Lookup<Arc<Value>> {
+    /// What Keystone says of the roles in a project or domain, all or those of a user, and of the endpoints.
+    fn keystone(&self, scope: Scope, user: Option<&str>) -> Lookup<Arc<Value>> {
         let access = match self.access() {
             Ok(access) => access,
             Err(Progress::Waiting { message, .. } | Progress::Failed { message, .. }) => {
@@ -158,7 +158,11 @@ impl<'a> Korc<'a> {
             Err(Progress::Unknown { message }) => return Lookup::Unknown(message),
             Err(Progress::Ready) => return Lookup::Missing,
         };
-        let query = Query { access, scope };
+        let query = Query {
+            access,
+            scope,
+            user: user.map(str::to_owned),
+        };
         match query.request() {
             Ok(query) => self.observed.external(query),
             Err(failure) => Lookup::Unknown(failure.to_string()),
@@ -167,9 +171,12 @@ impl<'a> Korc<'a> {
 
     /// What Keystone says, or why that isn't known.
     pub(super) fn answer(&self, scope: Scope) -> Result<Answer, Progress> {
-        let answer = self.keystone(scope);
-        let answer = answer.parsed(|_| "Keystone's answer can't be understood".to_owned());
-        answer.or_default()
+        understood(self.keystone(scope, None))
+    }
+
+    /// The same, with the roles of one user, by its ID.
+    pub(super) fn answer_of(&self, user: &str, scope: Scope) -> Result<Answer, Progress> {
+        understood(self.keystone(scope, Some(user)))
     }
 
     /// Changes something in Keystone.
@@ -193,6 +200,11 @@ impl<'a> Korc<'a> {
             ca: ca.map(str::to_owned),
         })
     }
+}
+
+fn understood(answer: Lookup<Arc<Value>>) -> Result<Answer, Progress> {
+    let answer = answer.parsed(|_| "Keystone's answer can't be understood".to_owned());
+    answer.or_default()
 }
 
 /// Reasons for which K-ORC doesn't try again until the spec changes (its api/v1alpha1/conditions.go).

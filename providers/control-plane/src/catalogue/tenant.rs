@@ -110,9 +110,9 @@ fn roles(
     id: &str,
 ) -> Result<Progress, Failure> {
     let user = Grantee { name: TENANT, id };
-    let answer = korc.answer(domain.clone());
+    let answer = korc.answer_of(id, domain.clone());
     let managed = grant(korc, &answer, &user, &[MANAGER], &domain)?;
-    let answer = korc.answer(project.clone());
+    let answer = korc.answer_of(id, project.clone());
     let (wanted, revoked): (&[&str], _) = match access {
         TenantAccess::Domain => (&[MEMBER], revoke(korc, &answer, id, &project)?),
         TenantAccess::Admin => (&[MEMBER, ADMIN], Progress::Ready),

@@ -29,6 +29,9 @@ pub struct Query {
     pub access: Access,
     /// Where the roles are.
     pub scope: Scope,
+    /// The ID of the user whose roles are asked for; without it those of all. A tenant has any number of users in its domain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
 }
 
 /// Where somebody has a role.

@@ -24,6 +24,8 @@ pub struct Known {
     pub answer: Answer,
     /// Roles in projects and domains of others than the services.
     pub roles: BTreeMap<Scope, BTreeMap<String, BTreeSet<String>>>,
+    /// Where roles were asked for, and of which user; without one, those of all.
+    pub asked: BTreeSet<(Scope, Option<String>)>,
     pub is_up: bool,
     pub calls: usize,
 }
@@ -32,8 +34,9 @@ struct Keystone(Rc<RefCell<Known>>);
 
 impl System for Keystone {
     fn answer(&self, query: &str) -> Option<Value> {
-        let known = self.0.borrow();
+        let mut known = self.0.borrow_mut();
         let query: Query = serde_json::from_str(query).unwrap();
+        known.asked.insert((query.scope.clone(), query.user));
         let roles = match query.scope {
             Scope::Named(_) => known.answer.roles.clone(),
             scope => known.roles.get(&scope).cloned().unwrap_or_default(),

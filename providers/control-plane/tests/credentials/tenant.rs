@@ -72,6 +72,21 @@ fn tenant_manages_a_domain_of_its_own_and_nothing_else() {
     }
 }
 
+/// A manager of a domain creates any number of users, and gives them roles in it.
+#[test]
+fn tenant_has_only_its_first_users_roles_read() {
+    let stage = stage(&json!({ "access": "Domain" }));
+    let key = korc("User", "users", "tenant");
+    let user = &stage.cluster.get(&key).unwrap()["status"];
+    let user = user["id"].as_str();
+    assert!(user.is_some());
+    let known = stage.keystone.borrow();
+    let asked = known.asked.iter();
+    let asked = asked.filter(|(scope, _)| !matches!(scope, Scope::Named(_)));
+    let users: Vec<_> = asked.map(|(_, user)| user.as_deref()).collect();
+    assert_eq!(users, [user, user], "in its domain and in its project");
+}
+
 #[test]
 fn clouds_yaml_of_the_tenant_has_public_endpoints_and_the_users_domain() {
     let exposed = json!({ "hostname": "identity.example.com", "ingress": { "tlsSecretName": "identity-tls" } });

@@ -1,10 +1,11 @@
-//! The drivers of Nova and Neutron, against a server that answers as Keystone, Nova and Neutron do.
+//! The drivers of Keystone, Nova and Neutron, against a server that answers as these do.
 
 #![cfg(test)]
 
 mod aggregates;
 mod answers;
 mod flavors;
+mod identity;
 mod neutron;
 #[path = "../server/mod.rs"]
 mod server;

@@ -1,0 +1,60 @@
+//! The driver of Keystone.
+
+use std::error::Error;
+
+use provider_control_plane::credentials::keystone::{Access, Query, Scope};
+use provider_openstack_driver::Keystone;
+use provider_runtime::{Driver, DriverError};
+use serde_json::{Value, json};
+
+use crate::server::{all, listen};
+use crate::{Test, keystone_at};
+
+/// The answer that a user is a member of a project.
+fn member(user: &str) -> Value {
+    json!({ "role_assignments": [{
+        "role": { "id": "r1", "name": "member" }, "user": { "id": user, "name": user },
+    }] })
+}
+
+fn answer(request: &str) -> (u16, Value) {
+    match request {
+        "POST /v3/auth/tokens" => (
+            201,
+            json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } }),
+        ),
+        "GET /v3/role_assignments?scope.project.id=p1&user.id=u1&include_names=true" => {
+            (200, member("u1"))
+        }
+        "GET /v3/endpoints" => (
+            200,
+            json!({ "endpoints": [{ "id": "e1", "region_id": "RegionOne" }] }),
+        ),
+        _ => (404, json!({})),
+    }
+}
+
+/// A server, and how it is reached.
+async fn server() -> Result<Access, Box<dyn Error>> {
+    let (port, _) = listen(answer, all).await?;
+    Ok(keystone_at(&format!("http://127.0.0.1:{port}")))
+}
+
+async fn observe(access: Access, user: Option<&str>) -> Result<Value, DriverError> {
+    let query = Query {
+        access,
+        scope: Scope::Project("p1".to_owned()),
+        user: user.map(str::to_owned),
+    };
+    let query = json!(query).to_string();
+    Keystone::default().observe(&query).await
+}
+
+#[tokio::test]
+async fn roles_of_one_user_are_read_without_those_of_others() -> Test {
+    assert_eq!(
+        observe(server().await?, Some("u1")).await?,
+        json!({ "roles": { "u1": ["member"] }, "regions": { "e1": "RegionOne" } })
+    );
+    Ok(())
+}
