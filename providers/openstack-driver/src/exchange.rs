@@ -29,7 +29,7 @@ const MARGIN: u16 = 10;
 const IDLE: Duration = Duration::from_secs(5);
 /// How many TLS sessions are remembered: those of one server.
 const RESUMED: usize = 8;
-/// The largest answer of Keystone and of Placement, in bytes: 10,000 resource providers.
+/// The largest answer of Placement, in bytes: 10,000 resource providers.
 const LARGEST: usize = 8 << 20;
 /// The largest answer of another service, in bytes: 3,000 compute services. Many control planes are read by one operator.
 const LARGE: usize = 1 << 20;
@@ -97,7 +97,7 @@ impl Endpoint {
             server: format!("{service} at {}", uri.host()?),
             host: uri.host()?.to_owned(),
             largest: match service {
-                KEYSTONE | PLACEMENT => LARGEST,
+                PLACEMENT => LARGEST,
                 _ => LARGE,
             },
             creation: match service {

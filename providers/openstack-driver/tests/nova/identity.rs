@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use crate::server::{all, listen};
 use crate::{Test, keystone_at};
 
+/// More bytes than an answer may have.
+const TOO_MANY: usize = 2 << 20;
+
 /// The answer that a user is a member of a project.
 fn member(user: &str) -> Value {
     json!({ "role_assignments": [{
@@ -25,6 +28,9 @@ fn answer(request: &str) -> (u16, Value) {
         ),
         "GET /v3/role_assignments?scope.project.id=p1&user.id=u1&include_names=true" => {
             (200, member("u1"))
+        }
+        "GET /v3/role_assignments?scope.project.id=p1&include_names=true" => {
+            (200, member(&"u".repeat(TOO_MANY)))
         }
         "GET /v3/endpoints" => (
             200,
@@ -56,5 +62,15 @@ async fn roles_of_one_user_are_read_without_those_of_others() -> Test {
         observe(server().await?, Some("u1")).await?,
         json!({ "roles": { "u1": ["member"] }, "regions": { "e1": "RegionOne" } })
     );
+    Ok(())
+}
+
+/// A tenant that administrates its cloud decides what its Keystone answers, and one operator reads those of all.
+#[tokio::test]
+async fn answer_of_keystone_that_is_too_large_is_refused() -> Test {
+    let refusal = observe(server().await?, None).await.err();
+    let refusal = refusal.map(|error| error.to_string());
+    let strange = "answered role_assignments with something that can't be understood";
+    assert_eq!(refusal, Some(format!("Keystone at 127.0.0.1 {strange}")));
     Ok(())
 }
