@@ -16,8 +16,8 @@ const SCHEDULE: [(&str, &str); 2] = [
 const CROSSPLANE: &str = "finalizer.apiextensions.crossplane.io";
 const OTHER: &str = "example.com/other";
 
-/// Fine when a tenant can neither set, change nor remove any of the fields nor Crossplane's finalizers, nor say when Crossplane
-/// reconciles, and keeps all its other rights.
+/// Fine when a tenant can neither set, change nor remove any of the fields nor Crossplane's finalizers, nor add finalizers, nor say when
+/// Crossplane reconciles, and keeps all its other rights.
 pub async fn is_enforced(management: &Cluster, generation: Generation) -> Result<()> {
     management.apply_files("package/policies").await?;
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TENANT}});
@@ -55,7 +55,12 @@ pub async fn is_enforced(management: &Cluster, generation: Generation) -> Result
     management
         .edit(OPENSTACK, PLACE, finalizers(&[CROSSPLANE, OTHER]))
         .await?;
-    let changed: [&[&str]; 3] = [&[], &[OTHER], &[CROSSPLANE, OTHER, "orphan"]];
+    let changed: [&[&str]; 4] = [
+        &[],
+        &[OTHER],
+        &[CROSSPLANE, OTHER, "orphan"],
+        &[CROSSPLANE, OTHER, "example.com/kept"],
+    ];
     for left in changed {
         let change = tenant.edit(OPENSTACK, PLACE, finalizers(left)).await;
         refused("metadata.finalizers", change)?;
