@@ -162,19 +162,20 @@ fn external(
     found: &[Network],
 ) -> Step {
     let failed = |reason, message: String| (None, Progress::failed(reason, message));
+    let quoted = argument(name);
     match (found, wanted) {
         ([], None) => failed(
             Reason::NetworkMissing,
             format!(
                 "Neutron has no external network {name}: set bootstrap.externalNetwork, for a claim \
                  bootstrap.externalNetworks.{name}.allocationPools in the Composition's input, or create it by `openstack network create \
-                 --external {name}`"
+                 --external {quoted}`"
             ),
         ),
         ([network], None) if network.subnets.is_empty() => failed(
             Reason::NetworkMissing,
             format!(
-                "external network {name} has no addresses: create a subnet by `openstack subnet create --network {name}`"
+                "external network {name} has no addresses: create a subnet by `openstack subnet create --network {quoted}`"
             ),
         ),
         ([_], None) => (None, Progress::Ready),
@@ -245,6 +246,15 @@ fn existing(
     };
     let message = format!("waits for the addresses of network {name}");
     (Some(change), waiting(message))
+}
+
+/// A text as one argument of a shell. People copy commands from messages, and a tenant chooses the name of its external network.
+fn argument(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    match text.bytes().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 /// Why Neutron would refuse an external network.

@@ -218,6 +218,17 @@ fn an_external_network_without_facts_says_what_to_set() {
 }
 
 #[test]
+fn command_in_a_message_has_the_name_of_a_network_as_one_argument() {
+    let (_, reason, message) = external(|spec| {
+        spec["bootstrap"] = json!({});
+        spec["global"]["network"]["externalNetwork"] = json!("a'; reboot #");
+    });
+    assert_eq!(reason, "NetworkMissing");
+    let command = r"`openstack network create --external 'a'\''; reboot #'`";
+    assert!(message.ends_with(command), "{message}");
+}
+
+#[test]
 fn an_external_network_on_another_physical_network_is_refused() {
     let (status, reason, message) = external(|spec| {
         spec["bootstrap"]["externalNetwork"]["physicalNetwork"] = json!("physnet9")
