@@ -22,7 +22,6 @@ use crate::composed::{Composed, Creation};
 use crate::manifest::kubernetes::Namespace;
 use crate::manifest::{Kind, Manifest, ObjectMeta};
 use crate::observed::{Observation, condition};
-use crate::pools::Named;
 
 /// Name of the composed namespace.
 pub const NAMESPACE: &str = "namespace";
@@ -245,16 +244,23 @@ impl Recipe<'_> {
     }
 
     /// The addresses of the hypervisors' nodes. While those of a pool aren't known, all stay as they are: without its network
-    /// the agents of a pool would lose their control plane.
+    /// the agents of a pool would lose their control plane. Pods of the control plane may connect to all of them, so that those of
+    /// a pool are added when it has admitted the claim.
     fn hypervisor_networks(&self) -> Option<Vec<Cidr>> {
         if !self.cluster.spec.services.nova {
             return None;
         }
+        let last = self.existing.network();
+        let last = last.and_then(|network| network.hypervisor_networks.clone());
         let pools = self.site.hypervisors.iter();
-        pools
-            .map(Named::nodes)
-            .collect::<Option<_>>()
-            .or_else(|| self.existing.network()?.hypervisor_networks.clone())
+        let known: Option<Vec<_>> = pools.map(|pool| Some((pool, pool.nodes()?))).collect();
+        let had = |nodes: &Cidr| last.iter().flatten().any(|one| one == nodes);
+        let admitted = known.into_iter().flatten();
+        let admitted = admitted.filter(|(pool, nodes)| pool.is_admitted() || had(nodes));
+        let networks: Vec<Cidr> = admitted.map(|(_, nodes)| nodes).collect();
+        Some(networks)
+            .filter(|networks| !networks.is_empty())
+            .or(last)
     }
 
     /// The physical networks of the claim's hypervisors, with the VLANs that are its own in all pools. While a share doesn't report

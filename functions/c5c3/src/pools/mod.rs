@@ -165,6 +165,11 @@ impl<K: Pool> Named<K> {
         self.problem.is_none()
     }
 
+    /// Whether it has admitted the claim, even if the claim may create nothing in it now.
+    pub fn is_admitted(&self) -> bool {
+        self.consumer.is_some() || self.is_usable()
+    }
+
     /// Whether the claim may request admission: only that is missing.
     pub fn is_eligible(&self) -> bool {
         matches!(

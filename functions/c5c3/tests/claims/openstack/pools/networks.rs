@@ -118,6 +118,29 @@ fn hypervisors_reach_their_control_plane_even_while_pools_are_not_read() {
     assert_eq!(share(&unread), endpoints);
 }
 
+/// The proxies of a claim's consoles may connect to the networks of its hypervisors, where other claims have consoles too.
+#[test]
+fn nodes_of_a_pool_are_reached_once_it_has_admitted_the_claim() {
+    let (mut call, outcome) = with_networks(call("customer-b-staging")).running();
+    call = call.applied(&outcome, well);
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a", "hv-pool-b"]);
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "hv-pool-b" {
+            pool["spec"]["sharing"] = json!({"allowedNamespaces": ["tenant-vip"]});
+            pool["status"]["consumers"] = json!([]);
+        }
+    }
+    let networks = |call: &Call| {
+        let outcome = call.run();
+        let network = &outcome.manifest("control-plane")["spec"]["global"]["network"];
+        network["hypervisorNetworks"].clone()
+    };
+    assert_eq!(networks(&call), json!(["10.180.0.0/16"]));
+    let call = call.admitted();
+    let both = json!(["10.180.0.0/16", "10.181.0.0/16"]);
+    assert_eq!(networks(&call), both);
+}
+
 #[rstest]
 #[case::no_servers("/spec/services", json!({ "nova": false, "cinder": false }))]
 #[case::not_encrypted("/spec/tls", json!({ "enabled": false }))]
