@@ -173,7 +173,8 @@ impl Entry {
         written.iter().all(|label| self.json.contains(label)) || self.may_be_cut()
     }
 
-    fn may_be_cut(&self) -> bool {
+    /// Whether it is an operator's own and has more labels than are kept.
+    pub(super) fn may_be_cut(&self) -> bool {
         !self.whole && !self.managed.is_empty() && self.json.contains(CUT)
     }
 

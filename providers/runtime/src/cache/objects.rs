@@ -32,6 +32,8 @@ pub(crate) struct Objects {
     owned: HashMap<String, BTreeSet<Place>>,
     /// For lists of the whole cluster: by the key of a label that one asked for, and by its value, the objects.
     labelled: HashMap<String, HashMap<String, BTreeSet<Place>>>,
+    /// Operators' own objects with more labels than are kept, which may have any.
+    cut: BTreeSet<Place>,
     /// The result of the last apply, for fields that the API server normalises: the wanted digest, and the resulting
     /// one.
     normalized: HashMap<(Place, &'static str), (Digest, Digest)>,
@@ -52,6 +54,7 @@ impl Objects {
             entries: BTreeMap::new(),
             owned: HashMap::new(),
             labelled: HashMap::new(),
+            cut: BTreeSet::new(),
             normalized: HashMap::new(),
             reached: 0,
         }
@@ -132,7 +135,7 @@ impl Objects {
             .take_while(move |(place, _)| place.is_in(namespace))
     }
 
-    /// All objects with a label. The first time that its key is asked for, all objects are parsed.
+    /// All objects with a label, and operators' own that may have it. The first time that its key is asked for, all objects are parsed.
     pub(crate) fn with_label(
         &mut self,
         label: &str,
@@ -150,7 +153,7 @@ impl Objects {
         let entries = &self.entries;
         let places = self.labelled.get(label);
         let places = places.and_then(|values| values.get(value));
-        let places = places.into_iter().flatten();
+        let places = places.into_iter().flatten().chain(&self.cut);
         places.filter_map(move |place| Some((place, entries.get(place)?)))
     }
 
@@ -175,6 +178,7 @@ impl Objects {
         if let Some(entry) = self.entries.get_mut(place) {
             entry.head_only();
         }
+        self.note_cut(place);
     }
 
     pub(crate) fn normalized(
@@ -221,6 +225,7 @@ impl Objects {
         let is_same = |replaced: &Entry| replaced.is_same(&entry);
         let same = self.entries.get(place).is_some_and(is_same);
         self.entries.insert(place.clone(), entry);
+        self.note_cut(place);
         (!same).then_some(Change {
             before,
             now: Some(now),
@@ -229,6 +234,7 @@ impl Objects {
 
     fn remove(&mut self, place: &Place, before: Head) -> Change {
         self.entries.remove(place);
+        self.note_cut(place);
         self.disown(place, &before);
         self.relabel(place, Some(&before), None);
         self.normalized.retain(|(other, _), _| other != place);
@@ -258,6 +264,14 @@ impl Objects {
                 values.entry(now).or_default().insert(place.clone());
             }
         }
+    }
+
+    /// Notes whether an object is an operator's own and has more labels than are kept.
+    fn note_cut(&mut self, place: &Place) {
+        match self.entries.get(place).is_some_and(Entry::may_be_cut) {
+            true => self.cut.insert(place.clone()),
+            false => self.cut.remove(place),
+        };
     }
 
     fn disown(&mut self, place: &Place, head: &Head) {

@@ -112,3 +112,40 @@ fn list_is_unknown_while_an_own_object_has_more_labels_than_are_kept() {
     assert!(matches!(listed("things", 300), Lookup::Unknown(_)));
     assert_eq!(listed("others", 300), Lookup::Found(Vec::new()));
 }
+
+/// Otherwise a share would lose a large node while its operator starts.
+#[test]
+fn list_by_a_label_is_unknown_while_an_own_node_has_more_labels_than_are_kept() {
+    let cache = Cache::new(&agents(), &[]);
+    cache.set_state(Node::KIND, "", State::Live);
+    let node = |name: &str| Key::new(Node::KIND, "", name);
+    let labelled = |version: u64, manager: &str, number: usize| {
+        let labels = (0..number).map(|label| (format!("label-{label:050}"), "value"));
+        let labels: BTreeMap<String, &str> = labels.chain([("lease".to_owned(), "one")]).collect();
+        let fields = json!([{ "manager": manager, "operation": "Update", "fieldsV1": {} }]);
+        json!({ "metadata": {
+            "resourceVersion": version.to_string(), "labels": labels, "managedFields": fields,
+        } })
+    };
+    let external = ExternalSystems::new(Vec::new());
+    let failed = BTreeMap::new();
+    let listed = || {
+        let mut responses = Responses::new();
+        let view = View::new(&cache, &external, &failed, &mut responses);
+        view.keys(&Selection::new(Node::KIND, "", &[("lease", "one")]))
+    };
+    cache.learn(&node("a"), labelled(1, "agents", 1));
+    cache.learn(&node("b"), labelled(2, "others", 600));
+    assert_eq!(listed(), Lookup::Found(vec![node("a")]));
+    let many = labelled(3, "agents", 600);
+    cache.learn(&node("c"), many.clone());
+    assert!(matches!(listed(), Lookup::Unknown(_)));
+    cache.fetched(&node("c"), many);
+    assert_eq!(listed(), Lookup::Found(vec![node("a"), node("c")]));
+
+    cache.learn(&node("d"), labelled(4, "agents", 600));
+    assert!(matches!(listed(), Lookup::Unknown(_)));
+    let gone = Place::new("", "d");
+    cache.objects(Node::KIND, "").unwrap().saw_go(&gone, 5);
+    assert_eq!(listed(), Lookup::Found(vec![node("a"), node("c")]));
+}
