@@ -79,6 +79,12 @@ impl Placement {
 }
 
 impl State {
+    /// The hosts with a compute service or a resource provider.
+    pub fn hosts(&self) -> BTreeSet<String> {
+        let hosts = self.services.keys().chain(self.left.values());
+        hosts.cloned().collect()
+    }
+
     /// Changes something, unless Nova would refuse it.
     fn change(&mut self, change: Change) -> Result<(), String> {
         match change {

@@ -96,6 +96,10 @@ impl World {
                 .files
                 .as_ref()
                 .is_some_and(|files| files.host == name);
+            if runs && is_own {
+                // nova-compute uses a resource provider that was left, by the ID on the machine.
+                self.novas[plane].change(|state| state.left.remove(&format!("provider-{name}")));
+            }
             self.novas[plane].set_up(name, runs && is_own);
             let is_drained = runs && machine.domains == 0;
             let drains = is_leased && phase == Some("Draining");

@@ -1,5 +1,6 @@
-//! Random histories of a pool and its shares, in which people and machines do what nobody plans: Novas don't answer, compute services,
-//! Nodes and labels are deleted or changed by hand, machines return by the same or another name, there are two pools, and clocks jump.
+//! Random histories of a pool and its shares, in which people and machines do what nobody plans: Novas and Placements don't answer,
+//! compute services, Nodes and labels are deleted or changed by hand, machines return by the same or another name, there are two pools, and
+//! clocks jump.
 //!
 //! The pool knows of a node what its labels say. Where a person changes these, or deletes the Node with them, it may lease a machine that
 //! has servers of another control plane. Then agents refuse the machine, and it is neither wiped nor freed before its servers are gone.
@@ -30,6 +31,7 @@ enum Event {
     SecondPool(bool),
     ClockJumps(i64),
     NovaUnreachable(&'static str, bool),
+    PlacementUnreachable(&'static str, bool),
     /// The operator reconciles, and is killed after so many writes and calls.
     PoolReconciles(usize),
     ShareReconciles(&'static str, usize),
@@ -79,6 +81,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         1 => rarely().prop_map(Event::SecondPool),
         1 => (-2_000..2_000_i64).prop_map(Event::ClockJumps),
         1 => (plane(), rarely()).prop_map(|(plane, down)| Event::NovaUnreachable(plane, down)),
+        2 => (plane(), any::<bool>()).prop_map(|(plane, down)| Event::PlacementUnreachable(plane, down)),
         4 => writes().prop_map(Event::PoolReconciles),
         4 => (plane(), writes()).prop_map(|(plane, writes)| Event::ShareReconciles(plane, writes)),
         8 => Just(Event::TimePasses),
@@ -104,6 +107,7 @@ impl World {
             Event::SecondPool(exists) => self.set_second_pool(exists),
             Event::ClockJumps(seconds) => self.wait(seconds),
             Event::NovaUnreachable(plane, is_down) => self.set_unreachable(plane, is_down),
+            Event::PlacementUnreachable(plane, is_down) => self.set_placement(plane, is_down),
             Event::PoolReconciles(writes) => self.reconcile_pool(writes)?,
             Event::ShareReconciles(plane, writes) => self.reconcile_share(plane, writes)?,
             Event::TimePasses => self.pass()?,

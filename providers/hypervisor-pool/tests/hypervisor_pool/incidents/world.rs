@@ -16,7 +16,7 @@ use super::clouds::Clouds;
 use super::machines::Machine;
 use crate::drain::{label, node_key, pod_of};
 use crate::fixture::*;
-use crate::nova::Nova;
+use crate::nova::{Nova, Placement};
 
 /// The control planes, and the name of each in Base64, which its clouds.yaml has.
 pub const PLANES: [(&str, &str); 2] = [("one", "b25l"), ("two", "dHdv")];
@@ -120,11 +120,11 @@ impl World {
         node.is_some_and(|node| node["spec"]["unschedulable"] == true)
     }
 
-    /// The control planes whose Nova has a compute service of a host.
+    /// The control planes whose Nova has a compute service of a host, or whose Placement has a resource provider.
     pub fn records(&self, host: &str) -> Vec<&str> {
         let novas = self.novas.iter();
         let having = novas
-            .filter(|(_, nova)| nova.change(|state| state.services.contains_key(host)))
+            .filter(|(_, nova)| nova.change(|state| state.hosts().contains(host)))
             .map(|(plane, _)| plane.as_str());
         having.collect()
     }
@@ -293,6 +293,17 @@ impl World {
         self.novas[plane].change(|state| state.is_unreachable = is_unreachable);
     }
 
+    /// While a Placement doesn't answer, its Nova deletes compute services and leaves their resource providers.
+    pub fn set_placement(&mut self, plane: &str, is_unreachable: bool) {
+        self.novas[plane].change(|state| {
+            state.leaves_providers = is_unreachable;
+            state.placement = match is_unreachable {
+                true => Placement::Silent,
+                false => Placement::Answering,
+            };
+        });
+    }
+
     /// A person deletes the compute services of a host.
     pub fn delete_services(&mut self, host: &str) {
         for nova in self.novas.values() {
@@ -303,6 +314,9 @@ impl World {
     /// People repair what is theirs: nodes and Novas work, and servers and machines that have no lease are deleted.
     pub fn repair(&mut self) {
         self.set_second_pool(false);
+        for (plane, _) in PLANES {
+            self.set_placement(plane, false);
+        }
         for nova in self.novas.values() {
             nova.change(|state| {
                 state.is_unreachable = false;
