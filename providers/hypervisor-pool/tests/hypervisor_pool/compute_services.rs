@@ -105,6 +105,37 @@ fn nothing_is_freed_while_nova_does_not_answer_unless_a_person_says_so() {
     assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Releasing"));
 }
 
+/// Its cell doesn't answer any more, and the compute services were listed a moment before.
+#[test]
+fn node_is_not_released_while_nova_does_not_say_what_is_on_it() {
+    let (mut cluster, nova) = started();
+    let silence = |is_silent: bool| {
+        nova.change(|state| match is_silent {
+            true => state.silent.insert("node-b".to_owned()),
+            false => state.silent.remove("node-b"),
+        });
+    };
+    silence(true);
+    cordon(&mut cluster, "node-b", true);
+    pod(&mut cluster, "drain", "node-b", Some(true));
+    later(&mut cluster);
+    assert!(nova.disabled("node-b").is_some());
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Draining"));
+    silence(false);
+    later(&mut cluster);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Releasing"));
+
+    silence(true);
+    pod(&mut cluster, "drain", "node-b", None);
+    later(&mut cluster);
+    assert_eq!(nova.change(|state| state.services.len()), 2);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Releasing"));
+    silence(false);
+    later(&mut cluster);
+    assert_eq!(nova.change(|state| state.services.len()), 1);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Wiping"));
+}
+
 #[test]
 fn node_that_gets_a_server_at_the_last_moment_is_drained_again() {
     let (mut cluster, nova) = started();
