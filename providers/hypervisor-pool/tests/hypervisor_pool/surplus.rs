@@ -57,6 +57,33 @@ fn share_gives_up_the_node_with_the_fewest_servers() {
     }
 }
 
+/// The status of the share has 1,000 of them at most.
+#[test]
+fn share_with_many_nodes_gives_up_the_one_with_the_fewest_servers() {
+    let mut cluster = cluster();
+    let (nova, key) = (Nova::connect(&mut cluster), share_key("prod"));
+    let mut nodes = vec!["node-a".to_owned(), "node-b".to_owned()];
+    for number in 0..1_100 {
+        let node = format!("other-{number:04}");
+        put_node(&mut cluster, &node, "10.0.1.1");
+        nova.set_up(&node, true);
+        nodes.push(node);
+    }
+    for node in &nodes {
+        nova.occupy(node, 9, 0);
+    }
+    nova.occupy("other-1099", 0, 0);
+    cluster.settle(&HypervisorPool, &pool_key());
+    cluster.edit(&key, |share| {
+        share["spec"]["maxHosts"] = json!(1_101);
+    });
+    cluster.settle(&HypervisorPool, &pool_key());
+    cluster.reconcile(&HypervisorShare, &key).unwrap();
+    cluster.settle(&HypervisorPool, &pool_key());
+    nodes.retain(|node| phase(&cluster, node).is_some());
+    assert_eq!(nodes, ["other-1099"]);
+}
+
 #[test]
 fn servers_that_come_and_go_change_no_choice_and_are_not_counted_after_it() {
     let mut cluster = cluster();
