@@ -127,20 +127,22 @@ fn accepted_with(sizes: Value, hint: &str) -> Sizes {
     (sizes, condition.into())
 }
 
+/// What is said of hv-pool-a with fewer machines while it isn't known which nodes are in use.
+const UNKNOWN: &str = "spec.workers is 20 and spec.maxWorkers 30, and the pool keeps 50 to 100 machines: the HypervisorPool doesn't report \
+                       how many nodes of each group of machines are in use";
+
 #[test]
 fn hypervisor_pool_keeps_nodes_that_are_in_use() {
     let pool = |sizes| Smaller::of("hv-pool-a", sizes);
     let of_28 = "spec.workers is 20 and spec.maxWorkers 27, and the pool keeps 50 to 100 machines: 28 nodes are leased or drained; \
                  lower the shares of its consumers first, or raise spec.workers and spec.maxWorkers";
-    let unknown = "spec.workers is 20 and spec.maxWorkers 30, and the pool keeps 50 to 100 machines: the HypervisorPool doesn't \
-                   report how many nodes of each group of machines are in use";
     assert_eq!(
         pool([20, 27]).with([[50, 28]]).marked("23").sizes(),
         refused(json!([[50, 100]]), of_28)
     );
     assert_eq!(
         pool([20, 30]).marked("20").sizes(),
-        refused(json!([[50, 100]]), unknown)
+        refused(json!([[50, 100]]), UNKNOWN)
     );
     assert_eq!(pool([60, 120]).sizes(), accepted(json!([[60, 120]])));
     let of_zone = "spec.workers is 15 and spec.maxWorkers 15, and the pool keeps 20 to 20 machines: 6 nodes of its group \
@@ -158,6 +160,17 @@ fn hypervisor_pool_keeps_nodes_that_are_in_use() {
         compliance([[7, 5], [7, 5], [6, 5]]),
         accepted(json!([[5, 5], [5, 5], [5, 5]]))
     );
+}
+
+/// What was observed last may be old.
+#[test]
+fn hypervisor_pool_keeps_its_size_while_its_nodes_cannot_be_read() {
+    let smaller = Smaller::of("hv-pool-a", [20, 30]).with([[50, 20]]);
+    let mut call = smaller.marked("20").call();
+    assert_eq!(limits(&call.run()), accepted(json!([[20, 30]])));
+    let pool = call.observed.get_mut("pool").unwrap();
+    pool["status"]["conditions"][0] = json!({"type": "Synced", "status": "False"});
+    assert_eq!(limits(&call.run()), refused(json!([[50, 100]]), UNKNOWN));
 }
 
 /// machine-controller-manager deletes the oldest machines, which are the first to have been leased, unless others are marked.
