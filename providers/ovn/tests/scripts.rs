@@ -32,6 +32,7 @@ impl Pod {
         let folder = self.0.to_str().unwrap();
         let script = script
             .replace("/run/ovn", folder)
+            .replace("/var/lib/ovn", folder)
             .replace("/etc/ovn/cluster", folder);
         let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
         let output = Command::new("sh")
@@ -115,4 +116,68 @@ fn northbound_leader_tells_northd_when_to_probe() {
             ],
         }])
     );
+}
+
+/// How often a member looks at its cluster until it deletes its database; none where it keeps it through sixty looks. Each text has the tens
+/// of looks at which the others have a majority, and at which the member leads them. At all other looks it is disconnected.
+fn looks_until_deletion(name: &str, majority: &str, leads: &str) -> Option<u32> {
+    let look = r#"
+        looks=$(($(cat "$FOLDER/looks") + 1))
+        echo "$looks" > "$FOLDER/looks"
+        [ "$looks" -le 60 ]"#;
+    let answer = r#"
+        case " $MAJORITY " in
+        *" $(($(cat "$FOLDER/looks") / 10)) "*) echo OVN_Northbound ;;
+        esac"#;
+    let status = r#"
+        case " $LEADS " in
+        *" $(($(cat "$FOLDER/looks") / 10)) "*) printf 'Role: leader\nElection timer: 5000\n' ;;
+        *) echo 'Status: disconnected from the cluster (election timeout)' ;;
+        esac"#;
+    let pod = Pod::new(
+        name,
+        &[
+            ("sleep", look),
+            ("getent", ""),
+            ("ovsdb-client", answer),
+            ("ovsdb-tool", "exit 1"),
+            ("ovs-appctl", status),
+        ],
+    );
+    for (file, text) in [
+        ("looks", "0"),
+        ("replicas", "3"),
+        ("election-timer", "5000"),
+        ("inactivity-probe", "60000"),
+        ("nb.db", ""),
+    ] {
+        fs::write(pod.0.join(file), text).unwrap();
+    }
+    pod.run(
+        &format!("{MEMBER}\ntend"),
+        "none",
+        &[
+            ("DATABASE", "nb"),
+            ("POD_NAME", "ovn-nb-0"),
+            ("POD_IP", "192.0.2.1"),
+            ("PROTOCOL", "tcp"),
+            ("DOMAIN", "ovn-nb"),
+            ("PORT", "6641"),
+            ("RAFT_PORT", "6643"),
+            ("MAJORITY", majority),
+            ("LEADS", leads),
+        ],
+    );
+    let looks = fs::read_to_string(pod.0.join("looks")).unwrap();
+    let is_kept = pod.0.join("nb.db").exists();
+    (!is_kept).then(|| looks.trim().parse().unwrap())
+}
+
+#[test]
+fn member_deletes_its_database_after_a_minute_in_which_only_the_others_have_a_majority() {
+    let always = "0 1 2 3 4 5 6";
+    assert_eq!(looks_until_deletion("removed", always, ""), Some(12));
+    assert_eq!(looks_until_deletion("cut-off", "3 4 5 6", ""), Some(41));
+    assert_eq!(looks_until_deletion("flaps", "1 3 5", ""), None);
+    assert_eq!(looks_until_deletion("led", always, "1"), Some(31));
 }

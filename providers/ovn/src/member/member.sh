@@ -18,7 +18,7 @@ ordinal=${POD_NAME##*-}
 address=$PROTOCOL:$POD_NAME.$DOMAIN:$RAFT_PORT
 # Seconds between two looks at the cluster.
 interval=5
-# Looks at which a member is disconnected before it takes itself for removed.
+# Looks in a row at which a member is disconnected, although others have a majority, before it takes itself for removed.
 patience=12
 
 say() { echo "member $POD_NAME: $*" >&2; }
@@ -179,7 +179,8 @@ leave() {
 }
 
 # Looks after a server for as long as it runs. One that was removed while it was down isn't told: it stays disconnected,
-# although the others have a majority.
+# although the others have a majority. One that the network had cut off connects within seconds once it reaches them, and keeps
+# its database: while its former self counts as a member, fewer may fail.
 tend() {
     looks=0
     while sleep "$interval"; do
@@ -190,11 +191,14 @@ tend() {
             return
         fi
         case $status in
-        *"Role: leader"*) lead "$status" || : ;;
-        *"Status: disconnected"*) looks=$((looks + 1)) ;;
+        *"Role: leader"*)
+            looks=0
+            lead "$status" || :
+            ;;
+        *"Status: disconnected"*) if others; then looks=$((looks + 1)); else looks=0; fi ;;
         *) looks=0 ;;
         esac
-        if [ "$looks" -ge "$patience" ] && others; then
+        if [ "$looks" -ge "$patience" ]; then
             say "was removed from the cluster"
             rm -f "$file"
             control exit
