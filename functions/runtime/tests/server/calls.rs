@@ -96,16 +96,20 @@ async fn eight_mebibytes_pass_both_ways_and_more_than_the_limit_does_not() -> Ou
 }
 
 #[tokio::test]
-async fn large_requests_leave_health_checks_alone() -> Outcome {
+async fn large_requests_hold_up_neither_other_calls_nor_health_checks() -> Outcome {
+    // As much as etcd takes of one claim.
+    const LARGE: usize = 1_400_000;
     let serving = Serving::start(Tls::Insecure).await?;
     let client = serving.client().await?;
     let held: Vec<_> = (0..4)
         .map(|_| {
             let client = client.clone();
-            tokio::spawn(async move { call(&client, V1, request("Held", 2 << 20)).await })
+            tokio::spawn(async move { call(&client, V1, request("Held", LARGE)).await })
         })
         .collect();
     serving.gate.holds(4).await;
+    let other = call(&client, V1, request("Fine", 0)).await?;
+    assert_eq!(desired(&other), ["ours", "theirs"]);
     HealthClient::new(serving.client().await?)
         .check(HealthCheckRequest::default())
         .await?;
