@@ -10,10 +10,13 @@ import pathlib
 import sys
 import tempfile
 
-import sqlalchemy
-from glance import context
-from glance.common import config
-from glance.db.sqlalchemy import api, models
+# Whatever is said on the way belongs to stderr: stdout is the answer.
+answer, sys.stdout = sys.stdout, sys.stderr
+
+import sqlalchemy  # noqa: E402
+from glance import context  # noqa: E402
+from glance.common import config  # noqa: E402
+from glance.db.sqlalchemy import api, models  # noqa: E402
 
 
 def images(admin):
@@ -47,11 +50,10 @@ def main():
         # SQLite looks at references only when told so.
         sqlalchemy.event.listen(sqlalchemy.engine.Engine, "connect", lambda opened, _: opened.execute("PRAGMA foreign_keys = ON"))
         sys.argv = ["purge", str(file), *tables]
-        output, sys.stdout = sys.stdout, sys.stderr
         exec(script, {})
         with engine.connect() as left:
             names = [left.exec_driver_sql(f"SELECT {one}").scalars().all() for one in ["id FROM images", "name FROM image_properties"]]
-        json.dump([sorted(one) for one in names], output)
+        json.dump([sorted(one) for one in names], answer)
 
 
 main()
