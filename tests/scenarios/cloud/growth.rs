@@ -66,7 +66,7 @@ pub fn a_database_grows_to_three_members_and_survives_a_power_loss() -> Result<(
         does(&cloud, "grown", "token").await?;
         // A lock that one member knows is another's, too.
         locks::hold(&cloud, &cinder, ADDRESSES).await?;
-        locks::hold_during(&cloud, &cinder, PRIMARY, lose_a_member(&cloud)).await?;
+        locks::hold_during(&cloud, &cinder, PRIMARY, lose_the_primary(&cloud)).await?;
         all_serve(&cloud, "1").await?;
 
         lose_power(&cloud).await?;
@@ -149,9 +149,13 @@ async fn says(cloud: &Cloud, name: &str) -> Result<()> {
     .await
 }
 
-/// Kills the first member.
-async fn lose_a_member(cloud: &Cloud) -> Result<()> {
-    let member = cloud.node.container_of(MEMBERS[0], "mariadb").await?;
+/// Kills the member that services are connected to.
+async fn lose_the_primary(cloud: &Cloud) -> Result<()> {
+    let mariadb = cloud.cluster.get(MARIADB, DATABASE).await?;
+    let primary = mariadb.data["status"]["currentPrimary"].as_str();
+    let primary = lab::Context::context(primary, "there is no primary")?;
+    let primary = format!("openstack/{primary}");
+    let member = cloud.node.container_of(&primary, "mariadb").await?;
     member.signal("SIGKILL")
 }
 
