@@ -32,10 +32,11 @@ pub const STALLED: &str = "Stalled";
 const RECONCILING: &str = "Reconciling";
 
 /// The conditions that a claim is Ready with, the one first that others wait for.
-const REQUIRED: [&str; 9] = [
+const REQUIRED: [&str; 10] = [
     "Accepted",
     "PoolsReady",
     "ShootReady",
+    "PoolSettingsApplied",
     "CephReady",
     "StorageReady",
     "HypervisorsReady",

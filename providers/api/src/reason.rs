@@ -66,7 +66,7 @@ reasons! {
     "A claim" {
         /// The named cluster doesn't exist in that namespace: correct the name, or create the cluster.
         PoolMissing,
-        /// Look at the pool: `kubectl describe hypervisorcluster NAME -n infrastructure`.
+        /// The platform team sees [what the cluster waits for](#a-cluster-isnt-ready).
         PoolNotReady,
         /// Crossplane couldn't read the pool. It tries again with the next reconcile.
         PoolLookupFailed,

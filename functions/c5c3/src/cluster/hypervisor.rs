@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorPoolStatus, PoolShare};
 use c5c3_api::hypervisor_cluster::{AvailableCapacity, Phase, default_machine_class};
-use c5c3_api::{Consumer, HypervisorClusterSpec, HypervisorClusterStatus};
+use c5c3_api::{Consumer, HypervisorClusterSpec, HypervisorClusterStatus, Reason};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::shoot::{self, BareMetal, Wanted, Workers, Zone};
@@ -14,7 +14,8 @@ use crate::composite::Composite;
 use crate::input::SystemMachines;
 use crate::manifest::{Kind, Manifest};
 use crate::names::ACCESS;
-use crate::set_ttl;
+use crate::observed::Observation;
+use crate::{set_ttl, transitions};
 
 mod size;
 
@@ -26,6 +27,9 @@ const ROLE: &str = "node-role.kubernetes.io/hypervisor";
 
 /// Name of the composed settings.
 const POOL: &str = "pool";
+
+/// Whether the HypervisorPool is applied in the cluster. It isn't set before it has been False.
+const SETTINGS_APPLIED: &str = "PoolSettingsApplied";
 
 impl Kind for HypervisorPoolSpec {
     const API_VERSION: &'static str = "hypervisor.c5c3.io/v1alpha1";
@@ -121,6 +125,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         Phase::Provisioning
     };
     shoot::condition(&shoot, &notes, response);
+    settings_applied(&cluster, &pool, response);
     let capacity = AvailableCapacity {
         vcpus: pool.status.free_vcpus,
         memory_gb: pool.status.free_memory_gb,
@@ -137,6 +142,32 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     response.composite_ready(Readiness::from(settled));
     set_ttl(response, settled);
     Ok(())
+}
+
+/// Says why the HypervisorPool isn't applied, and what the cluster needs.
+fn settings_applied(
+    cluster: &Cluster<'_>,
+    pool: &Observation<HypervisorPoolStatus>,
+    response: &mut Response,
+) {
+    match &pool.problem {
+        Some(problem) => {
+            let message = format!(
+                "HypervisorPool {} isn't applied: {problem}. This needs the cluster's kubeconfig in Secret {} of namespace {}, and \
+                 the chart c5c3-crds in the cluster",
+                cluster.name(),
+                cluster.kubeconfig(),
+                cluster.presets.access.kubeconfig_namespace
+            );
+            let reason = Reason::NotApplied;
+            transitions::set(response, SETTINGS_APPLIED, false, reason, message);
+        }
+        None if response.had_condition(SETTINGS_APPLIED) => {
+            let reason = Reason::Ready;
+            transitions::set(response, SETTINGS_APPLIED, true, reason, String::new());
+        }
+        None => {}
+    }
 }
 
 /// Machines for everything but agents.

@@ -196,11 +196,7 @@ fn conditions(
             (None, "HEALTH_ERR") => (false, Reason::HealthError, reports(&ceph.status.ceph)),
             (None, _) if ceph.status.phase != "Ready" => match ceph_cluster::refused(preset) {
                 Some(refused) => (false, Reason::Invalid, refused),
-                None => (
-                    false,
-                    Reason::Waiting,
-                    "Rook hasn't created the CephCluster yet".to_owned(),
-                ),
+                None => (false, Reason::Waiting, pending(&ceph.status)),
             },
             (None, "HEALTH_OK") => (true, Reason::Ready, String::new()),
             (None, _) => (true, Reason::Ready, reports(&ceph.status.ceph)),
@@ -226,6 +222,14 @@ fn conditions(
             Reason::EnoughDisks,
             String::new(),
         ),
+    }
+}
+
+/// What a CephCluster that isn't Ready waits for, in Rook's words once it reports any.
+fn pending(status: &CephClusterStatus) -> String {
+    match status.message.as_str() {
+        "" => "Rook hasn't created the CephCluster yet".to_owned(),
+        message => format!("CephCluster {NAMESPACE} isn't Ready: {message}"),
     }
 }
 

@@ -339,6 +339,8 @@ pub struct PhaseStatus {
 pub struct CephClusterStatus {
     /// `Ready`, `Progressing`, `Error`, ...
     pub phase: String,
+    /// What Rook does, or why it fails.
+    pub message: String,
     /// What Ceph says.
     pub ceph: CephHealth,
     /// The disks in use.

@@ -114,10 +114,7 @@ impl Recipe<'_> {
             shares.hosts.insert(pool.name.to_string(), leased);
             let conditions = &observation.status.conditions;
             if observation.exists && !(observation.synced && is_ready(&observation.status)) {
-                let why = match observation.synced && conditions.is_empty() {
-                    true => NOT_REPORTED,
-                    false => "",
-                };
+                let why = why(&observation);
                 shares
                     .waiting
                     .push(format!("HypervisorShare in {name}{why}"));
@@ -172,6 +169,19 @@ fn identity(share: &str, composed: &Composed<'_>) -> Option<String> {
     text(wanted.as_ref(), "/identity")
         .or_else(|| text(observed.as_ref(), "/spec/identity"))
         .or_else(|| text(observed.as_ref(), "/metadata/uid"))
+}
+
+/// Returns why a share isn't ready, in brackets, where that is known.
+fn why(observation: &Observation<HypervisorShareStatus>) -> String {
+    let conditions = &observation.status.conditions;
+    let unready = condition(conditions, "Ready").filter(|ready| ready.status != "True");
+    let said = unready.map(|ready| ready.message.as_str());
+    match observation.problem.as_deref().or(said) {
+        Some("") => String::new(),
+        Some(message) => format!(" ({message})"),
+        None if observation.synced && conditions.is_empty() => NOT_REPORTED.to_owned(),
+        None => String::new(),
+    }
 }
 
 fn is_ready(status: &HypervisorShareStatus) -> bool {

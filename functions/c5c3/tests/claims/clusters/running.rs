@@ -203,6 +203,28 @@ fn shoot_that_is_not_the_clusters_own_decides_nothing(#[case] field: &str, #[cas
 }
 
 #[test]
+fn settings_that_are_not_applied_name_what_the_cluster_needs() {
+    let (mut call, before) = running("hv-pool-a");
+    assert!(!before.conditions.contains_key("PoolSettingsApplied"));
+    let applied = call.observed["pool"]["status"].clone();
+    let problem = "no matches for kind HypervisorPool";
+    call.observed.get_mut("pool").unwrap()["status"] =
+        json!({"conditions": [{"type": "Synced", "status": "False", "message": problem}]});
+    let outcome = call.run();
+    let message = "HypervisorPool hv-pool-a isn't applied: no matches for kind HypervisorPool. This needs the cluster's kubeconfig in \
+                   Secret hv-pool-a-kubeconfig of namespace crossplane-system, and the chart c5c3-crds in the cluster";
+    let expected: (String, String, String) =
+        ["False", "NotApplied", message].map(str::to_owned).into();
+    assert_eq!(outcome.conditions["PoolSettingsApplied"], expected);
+    assert_eq!(outcome.conditions["Reconciling"].2, message);
+    assert_eq!(outcome.composite_ready, Some(false));
+
+    call.observed.get_mut("pool").unwrap()["status"] = applied;
+    call.composite["status"]["conditions"] = outcome.written_conditions();
+    assert_eq!(call.run().conditions["PoolSettingsApplied"].0, "True");
+}
+
+#[test]
 fn version_that_was_refused_can_be_corrected() {
     let (mut call, _) = running("hv-pool-a");
     // Gardener refused the first version, so its Object has observed no Shoot.

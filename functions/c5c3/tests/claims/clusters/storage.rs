@@ -67,6 +67,20 @@ fn pool_without_room_is_named_in_its_condition(
     assert_eq!(call.run().conditions["CephReady"], expected);
 }
 
+#[rstest]
+#[case::at_first(json!({}), "Rook hasn't created the CephCluster yet")]
+#[case::with_a_message(json!({"phase": "Progressing", "message": "Configuring Ceph OSDs"}),
+    "CephCluster rook-ceph isn't Ready: Configuring Ceph OSDs")]
+fn ceph_that_is_not_ready_has_the_message_of_rook(#[case] status: Value, #[case] said: &str) {
+    let (call, before) = running("st-pool-a");
+    let call = call.applied(&before, |name, manifest| match name {
+        "ceph" => status.clone(),
+        _ => well(name, manifest),
+    });
+    let expected: (String, String, String) = ["False", "Waiting", said].map(str::to_owned).into();
+    assert_eq!(call.run().conditions["CephReady"], expected);
+}
+
 #[test]
 fn stretched_pool_has_nodes_in_two_zones_and_one_in_the_arbiters() {
     let mut call = pool("st-pool-a");

@@ -238,7 +238,7 @@ fn nodes_have_traits_of_their_pool_and_its_labels(#[case] labels: Value, #[case]
 }
 
 #[test]
-fn share_that_no_operator_has_reported_names_the_operator_to_install() {
+fn share_that_is_not_ready_says_why_or_names_the_operator_to_install() {
     let message = |share: Value| {
         let (call, outcome) = running("customer-b-staging");
         let status = |name: &str, manifest: &Value| match manifest["kind"] == "HypervisorShare" {
@@ -256,5 +256,10 @@ fn share_that_no_operator_has_reported_names_the_operator_to_install() {
     assert_eq!(
         message(json!({ "conditions": [{ "type": "Ready", "status": "False" }] })),
         "waiting for HypervisorShare in hv-pool-a"
+    );
+    let full = json!({ "type": "Ready", "status": "False", "message": "no node is free" });
+    assert_eq!(
+        message(json!({ "conditions": [full] })),
+        "waiting for HypervisorShare in hv-pool-a (no node is free)"
     );
 }
