@@ -121,7 +121,7 @@ fn data(object: &Manifest) -> Option<Data<'_>> {
     let message = match said.as_slice() {
         [] => "is being deleted, and Rook hasn't reported that anything is in it".to_owned(),
         said => format!(
-            "isn't empty: delete the {} of all projects. The APIs answer until then. Rook reports: {}",
+            "isn't empty: delete the {}. The APIs answer until then. Rook reports: {}",
             contents(kind, name),
             said.join("; ")
         ),
@@ -145,11 +145,13 @@ fn conditions(object: &Manifest) -> impl Iterator<Item = &Value> {
 /// What users have in an object of Rook, whose name ends with it where the claim's name isn't too long.
 fn contents(kind: &str, name: &str) -> &'static str {
     match (kind, name.rsplit_once('-')) {
-        ("CephFilesystem", _) => "shares",
-        ("CephObjectStore", _) => "buckets",
-        (_, Some((_, "volumes"))) => "volumes and their snapshots",
-        (_, Some((_, "images"))) => "images",
-        (_, Some((_, "ephemeral"))) => "servers",
-        _ => "data",
+        ("CephFilesystem", _) => "shares of all projects",
+        ("CephObjectStore", _) => "buckets of all projects",
+        (_, Some((_, "volumes"))) => "volumes and their snapshots of all projects",
+        (_, Some((_, "images"))) => {
+            "images of all projects, and as an administrator those of the site"
+        }
+        (_, Some((_, "ephemeral"))) => "servers of all projects",
+        _ => "data of all projects",
     }
 }

@@ -330,7 +330,9 @@ fn data_that_hold_a_claim_are_named_as_users_know_them() {
         )]);
         let (_, data) = shown_of_data(kind, name, conditions, true);
         let message = data[0]["message"].as_str().unwrap();
-        let expected = format!("isn't empty: delete the {contents} of all projects. ");
+        let expected = format!("isn't empty: delete the {contents} of all projects");
         assert!(message.starts_with(&expected), "{message}");
+        let names_the_site = message.contains(" as an administrator those of the site. ");
+        assert_eq!(names_the_site, contents == "images", "{message}");
     }
 }
