@@ -276,6 +276,9 @@ impl Operator {
             // Scenarios with many objects would wait for its usual limits.
             .flag("kube-api-qps", "200")
             .flag("kube-api-burst", "400")
+            // Until objects of a kind are counted, the API server refuses those that have a quota. One that is older than its kind waits for
+            // the next sync.
+            .flag("resource-quota-sync-period", "10s")
             .flag("controllers", controllers);
         machine.start(process, &program)
     }

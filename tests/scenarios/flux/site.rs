@@ -175,19 +175,39 @@ impl<'a> FluxSite<'a> {
         Ok(())
     }
 
-    /// Has Flux reconcile an object at once, waits until it has, and returns the object.
-    pub async fn again(&self, kind: Kind, place: &str) -> Result<DynamicObject> {
+    /// Asks Flux to reconcile an object at once. Returns the value of `lastHandledReconcileAt` once Flux has tried.
+    pub async fn request(&self, kind: Kind, place: &str) -> Result<String> {
         let token = Timestamp::now().to_string();
         let note = json!({"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": token}}});
         self.management().edit(kind, place, note).await?;
+        Ok(token)
+    }
+
+    /// Has Flux reconcile an object at once, waits until it has, and returns the object.
+    pub async fn again(&self, kind: Kind, place: &str) -> Result<DynamicObject> {
+        let token = self.request(kind, place).await?;
         eventually(&format!("{place} is reconciled"), minutes(3), async || {
             let object = self.management().get(kind, place).await?;
             let status = &object.data["status"];
-            ensure!(status["lastHandledReconcileAt"] == token, "{status}");
+            ensure!(
+                status["lastHandledReconcileAt"] == token && is_reconciled(&object),
+                "{status}"
+            );
             Ok(object)
         })
         .await
     }
+}
+
+/// Whether Flux has reconciled an object, well or badly. It also handles a request where a dependency isn't Ready, which no object is while it is
+/// reconciled; then it tries again by itself.
+fn is_reconciled(object: &DynamicObject) -> bool {
+    let conditions = object.data["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    let ready = conditions.find(|condition| condition["type"] == "Ready");
+    ready.is_some_and(|ready| {
+        ready["status"] != "Unknown" && ready["reason"] != "DependencyNotReady"
+    })
 }
 
 /// Creates the Secrets that the README lists, the kubeconfigs of the clusters, and kinds of others.
