@@ -29,8 +29,16 @@ mod tests {
 
     const PAGE: &str = include_str!("../../../docs/first-cloud.md");
 
-    /// The programs of the lab's shell and of Debian.
-    const PROGRAMS: [&str; 6] = ["c5c3", "curl", "kubectl", "mktemp", "openstack", "rm"];
+    /// The programs of the lab's shell and of Debian, and a word of the shell itself.
+    const PROGRAMS: [&str; 7] = [
+        "c5c3",
+        "curl",
+        "kubectl",
+        "mktemp",
+        "openstack",
+        "rm",
+        "until",
+    ];
 
     /// The program that a line runs, in variables' values, too.
     fn program(line: &str) -> &str {
@@ -87,6 +95,19 @@ mod tests {
             let mut lines = commands.lines().filter(|line| !line.starts_with(' '));
             let unknown = lines.find(|line| !PROGRAMS.contains(&program(line)));
             assert_eq!(unknown, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn page_waits_for_what_its_commands_need() {
+        for (wait, command) in [
+            ("openstack volume show", "openstack server add volume"),
+            ("--for=condition=Exposed", "OS_CLIENT_CONFIG_FILE="),
+            ("--for=delete", "c5c3 status --context control-plane"),
+        ] {
+            let places = PAGE.find(wait).zip(PAGE.rfind(command));
+            let is_first = places.is_some_and(|(wait, command)| wait < command);
+            assert!(is_first, "{wait}");
         }
     }
 }
