@@ -40,6 +40,9 @@ const CONTROL_PLANES: usize = 3;
 /// How long a server may take to be booted.
 const BOOT: Duration = minutes(6);
 
+/// Conditions of a claim that aren't True when all is well.
+const ABNORMAL: [&str; 3] = ["Reconciling", "Retained", "Stalled"];
+
 /// The pause between two rounds of the simulated operators' work.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -184,6 +187,7 @@ fn progress(status: &Value) -> String {
     let unmet: Vec<&str> = conditions
         .filter(|condition| condition["status"] != "True")
         .filter_map(|condition| condition["type"].as_str())
+        .filter(|type_| !ABNORMAL.contains(type_))
         .collect();
     let phase = status["phase"].as_str().unwrap_or("Created");
     match unmet.is_empty() {
@@ -245,6 +249,7 @@ mod tests {
         let condition = |name: &str, status: &str| json!({"type": name, "status": status});
         let status = json!({"phase": "Deploying", "conditions": [
             condition("PoolsReady", "True"),
+            condition("Retained", "False"),
             condition("ControlPlaneReady", "False"),
             condition("Ready", "Unknown"),
         ]});
