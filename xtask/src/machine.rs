@@ -10,9 +10,11 @@ use anyhow::{Context, Result, bail, ensure};
 /// A program, or where it is if not in `PATH`, and the Debian package that has it.
 type Packaged = (&'static str, &'static str);
 
+const PYTHON: &str = "python3";
+
 const LAB: [Packaged; 3] = [
     ("ip", "iproute2"),
-    ("python3", "python3-venv"),
+    (PYTHON, "python3-venv"),
     ("setpriv", "util-linux"),
 ];
 const PODS: [Packaged; 9] = [
@@ -137,8 +139,20 @@ fn installation(packages: &[&str]) -> String {
 
 /// The packages whose programs aren't there.
 fn missing(programs: &[Packaged]) -> BTreeSet<&'static str> {
-    let missing = programs.iter().filter(|(program, _)| !found(program));
+    let missing = programs.iter().filter(|(program, _)| !works(program));
     missing.map(|(_, package)| *package).collect()
+}
+
+/// Whether a program is there, and Python with what makes virtual environments: Debian has that in a package of its own.
+fn works(program: &str) -> bool {
+    found(program) && (program != PYTHON || has_ensurepip(program))
+}
+
+fn has_ensurepip(python: &str) -> bool {
+    let mut import = Command::new(python);
+    import.args(["-c", "import ensurepip"]);
+    let output = import.stdin(Stdio::null()).output();
+    output.is_ok_and(|output| output.status.success())
 }
 
 fn install(whom: &str, programs: &[Packaged]) -> Result<()> {
@@ -188,5 +202,12 @@ mod tests {
         let (_, install) = installation.split_once(" && ").unwrap_or_default();
         assert!(install.contains(" --no-remove "), "{install}");
         assert!(install.ends_with(" containerd runc"), "{install}");
+    }
+
+    #[test]
+    fn python_that_makes_no_virtual_environments_is_missing() {
+        // In the place of one that has the module, and of one that hasn't.
+        assert!(has_ensurepip("true"));
+        assert!(!has_ensurepip("false"));
     }
 }
