@@ -27,6 +27,7 @@ const VALUES: &[&str] = &[
     "keystone-operator.nodeSelector.pool=control",
     "keystone-operator.tolerations[0].key=dedicated",
     "keystone-operator.tolerations[0].operator=Exists",
+    "keystone-operator.priorityClassName=high",
     "keystone-operator.networkPolicy.apiServerPorts={7443}",
 ];
 
@@ -72,6 +73,7 @@ async fn has_its_values(cluster: &Cluster) -> Result<()> {
     ensure!(spec["nodeSelector"] == json!({"pool": "control"}), "{spec}");
     let tolerations = json!([{"key": "dedicated", "operator": "Exists"}]);
     ensure!(spec["tolerations"] == tolerations, "{spec}");
+    ensure!(spec["priorityClassName"] == "high", "{spec}");
 
     let policy = cluster.get(POLICY, "operators/identity").await?;
     let ports = &policy.data["spec"]["egress"][0]["ports"];
