@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::composite::Scope;
+use crate::manifest::external_secrets::is_refreshed;
 use crate::manifest::kubernetes::{ForProvider, Object, ObjectSpec, ProviderConfigRef};
 use crate::manifest::{KubernetesObject, ObjectMeta};
 use crate::observed::{Observation, last_observed};
@@ -194,6 +195,8 @@ impl<'a> Composed<'a> {
         self.owner.record_in(&mut manifest);
         let is_ready =
             management_policies.is_none() && observation.synced && ready(&observation.status);
+        // Each status that is written at rest would cost a call of the function.
+        let watch = !(is_ready && is_refreshed(manifest.kind()));
         let provider_config_kind = match self.scope {
             Scope::Cluster => None,
             Scope::Namespaced => Some("ClusterProviderConfig"),
@@ -211,7 +214,7 @@ impl<'a> Composed<'a> {
                     kind: provider_config_kind,
                     name: cluster,
                 },
-                watch: true,
+                watch,
             },
         };
         self.desire(name, &object, is_ready)?;

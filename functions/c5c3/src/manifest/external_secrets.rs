@@ -12,6 +12,11 @@ use super::Kind;
 /// two of these.
 pub const REFRESH: &str = "30s";
 
+/// Whether External Secrets writes into the status of a kind's objects when it last compared both sides, also where nothing has changed.
+pub fn is_refreshed(kind: &str) -> bool {
+    [PushSecret::KIND, ExternalSecret::KIND].contains(&kind)
+}
+
 /// The store that secrets travel through.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StoreRef {

@@ -93,7 +93,7 @@ pub struct ObjectSpec<'a, M> {
     pub management_policies: Option<&'static [&'static str]>,
     /// How the cluster is reached.
     pub provider_config_ref: ProviderConfigRef<'a>,
-    /// Whether changes of the object are seen at once, where the provider allows watches.
+    /// Whether changes of the object are seen at once, where the provider allows watches, or at its next poll.
     pub watch: bool,
 }
 

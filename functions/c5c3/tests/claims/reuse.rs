@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::mem::take;
 
 use function_c5c3::Claims;
-use function_c5c3_fixtures::Call;
+use function_c5c3_fixtures::{Call, Outcome};
 use function_c5c3_fixtures::examples::claim;
 use function_protocol::run;
 use function_protocol::v1::{Capability, RunFunctionRequest, RunFunctionResponse};
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::openstack::call;
 
@@ -84,6 +84,29 @@ fn ten_thousand_ready_claims_take_at_most_one_call_a_second(#[case] name: &str) 
     assert!(given.keys().eq(required), "a reconcile takes a second call");
     let shortest = seconds(response) * 9 / 10;
     assert!(shortest >= 10_000, "every {shortest} s at least");
+}
+
+/// External Secrets writes into each of them every 30 seconds when it last compared both sides.
+#[rstest]
+#[case("PushSecret")]
+#[case("ExternalSecret")]
+fn secrets_of_a_claim_are_watched_until_they_are_ready(#[case] kind: &str) {
+    let (mut call, ready) = call("internal-prod").running();
+    assert_eq!(ready.status["phase"], "Ready");
+    let name = ready.objects();
+    let is_one = |name: &&str| ready.manifest(name)["kind"] == kind;
+    let name = name.into_iter().find(is_one).unwrap().to_owned();
+    let watched = |outcome: &Outcome, name: &str| outcome.desired[name]["spec"]["watch"].clone();
+    for other in ready.objects() {
+        let is_refreshed = ["PushSecret", "ExternalSecret"]
+            .map(Value::from)
+            .contains(&ready.manifest(other)["kind"]);
+        assert_eq!(watched(&ready, other), !is_refreshed, "{other}");
+    }
+    let unready = json!([{"type": "Ready", "status": "False"}]);
+    let status = &mut call.observed.get_mut(&name).unwrap()["status"];
+    status["atProvider"]["manifest"]["status"]["conditions"] = unready;
+    assert_eq!(watched(&call.run(), &name), true);
 }
 
 #[rstest]
