@@ -200,9 +200,11 @@ impl Pods {
                 (probe.clone(), probe)
             }
         };
+        // Ten minutes: where all pods of a node start at once, as after a power loss, a process may load that long, and a restart would
+        // only make the others slower, too.
         container.startup_probe = Some(Probe {
             period_seconds: Some(2),
-            failure_threshold: Some(90),
+            failure_threshold: Some(300),
             ..started
         });
         // Longer than a failover of the database or a burst that keeps every worker busy: pods that fail together would all be

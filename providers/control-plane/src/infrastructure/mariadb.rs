@@ -11,12 +11,26 @@ use super::sizes::Server;
 use super::{MARIADB, Sizes, bounds, placement, requirements};
 use crate::manifest::mariadb::{
     Exporter, Galera, Helper, Job, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef, Pods,
-    Recovery, Storage, Tls,
+    Probe, Recovery, Storage, Tls,
 };
 use crate::recipe::Recipe;
 
 /// Secret with root's password.
 const ROOT: &str = "openstack-db-root";
+
+/// A restart makes a MariaDB that is overloaded slower still. The operator's own limits are 5 seconds, three times.
+const LIVENESS: Probe = Probe {
+    timeout_seconds: 30,
+    period_seconds: 30,
+    failure_threshold: 4,
+};
+/// Two hours: a member that is stopped while it recovers its data, or copies them from another one, begins again. The operator's own limit is
+/// 50 seconds.
+const STARTUP: Probe = Probe {
+    timeout_seconds: 10,
+    period_seconds: 10,
+    failure_threshold: 720,
+};
 
 /// User and group of MariaDB's image.
 const USER: i64 = 999;
@@ -74,6 +88,8 @@ impl Recipe<'_> {
                 },
             },
             my_cnf: my_cnf(&resources),
+            liveness_probe: LIVENESS,
+            startup_probe: STARTUP,
             pods: Pods {
                 image_pull_secrets: pull_secrets.clone(),
                 ..self.database_pods(resources)
@@ -185,6 +201,15 @@ mod tests {
         let recovery = &manifest["recovery"];
         assert_eq!(recovery["podSyncTimeout"], "30m", "{manifest}");
         assert_eq!(recovery["clusterBootstrapTimeout"], "2h", "{manifest}");
+    }
+
+    #[test]
+    fn mariadb_has_minutes_for_an_answer_and_hours_for_its_start() {
+        let within = |probe: &Probe| probe.period_seconds * probe.failure_threshold;
+        assert_eq!([within(&LIVENESS), within(&STARTUP)], [120, 7200]);
+        let manifest = serde_json::to_value(&LIVENESS).unwrap();
+        let expected = serde_json::json!({"timeoutSeconds": 30, "periodSeconds": 30, "failureThreshold": 4});
+        assert_eq!(manifest, expected);
     }
 
     #[test]

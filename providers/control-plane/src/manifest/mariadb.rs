@@ -78,12 +78,28 @@ pub struct MariaDbSpec {
     pub metrics: Metrics,
     /// MariaDB's configuration.
     pub my_cnf: String,
+    /// When a member that doesn't answer is restarted.
+    pub liveness_probe: Probe,
+    /// When a member that has never answered since its start is.
+    pub startup_probe: Probe,
     /// The members' pods.
     #[serde(flatten)]
     pub pods: Pods,
     /// How members are spread.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
+}
+
+/// When a probe of the operator's has failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Probe {
+    /// The time for an answer.
+    pub timeout_seconds: u32,
+    /// The time between two attempts.
+    pub period_seconds: u32,
+    /// How many attempts fail in a row.
+    pub failure_threshold: u32,
 }
 
 /// Pods of MariaDB, and of the Jobs that connect to it.
