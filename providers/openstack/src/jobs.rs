@@ -189,6 +189,12 @@ impl<'a> Jobs<'a> {
         self.keep_each(self.found().filter(migrates), desired);
     }
 
+    /// Keeps the Jobs that are migrating a database. One that is killed may leave tables that no release knows.
+    pub fn keep_running_migrations(&self, desired: &mut DesiredState) {
+        let migrates = |job: &&Live<Seen>| label(job, PHASE).is_some() && runs(job);
+        self.keep_each(self.found().filter(migrates), desired);
+    }
+
     /// Keeps some Jobs, with the files that those need which aren't over.
     fn keep_each<'j>(
         &self,

@@ -91,6 +91,7 @@ impl Migrations {
             {
                 // The upgrade is complete.
                 run(&contract, service, jobs, desired);
+                jobs.keep_running_migrations(desired);
                 return Ok(Schema::at(service.release));
             }
             if service.installed.is_some() && jobs.another_release_contracts() {
@@ -103,6 +104,8 @@ impl Migrations {
                 ));
             }
             let progress = run(&self.phase(Phase::Sync), service, jobs, desired);
+            // Those of an upgrade that is taken back.
+            jobs.keep_running_migrations(desired);
             let serves = progress.is_ready();
             if !serves {
                 jobs.keep_done(desired);

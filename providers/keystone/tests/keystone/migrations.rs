@@ -80,6 +80,29 @@ fn an_upgrade_can_be_taken_back_until_it_contracts() {
     assert!(tasks(&cluster).contains("db-contract"));
 }
 
+/// A control plane takes an upgrade back when another service fails, or when time is up.
+#[test]
+fn migration_that_runs_when_an_upgrade_is_taken_back_is_not_broken_off() {
+    let mut cluster = running(MANAGED);
+    release(&mut cluster, "2026.1");
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let expand = job(&cluster, "db-expand");
+    cluster.change::<Job>(&expand, |job| {
+        job["status"] = json!({ "active": 1, "ready": 1 })
+    });
+    release(&mut cluster, "2025.2");
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert_eq!(job(&cluster, "db-expand"), expand);
+    assert_eq!(
+        image(&cluster),
+        "ghcr.io/openstack-control-planes/keystone:28.1.0"
+    );
+
+    cluster.finish_job(&expand, "Complete");
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert!(!tasks(&cluster).contains("db-expand"));
+}
+
 #[test]
 fn another_image_of_the_release_is_taken_after_an_upgrade() {
     let mut cluster = running(MANAGED);
