@@ -17,6 +17,7 @@ use crate::digest::digest;
 use crate::files;
 use crate::migration::Phase;
 use crate::pod::{Program, pod};
+use crate::release::Release;
 use crate::rollout::START_DEADLINE;
 use crate::service::{NAME, Service};
 pub(crate) use periodic::is_idle;
@@ -124,12 +125,13 @@ impl<'a> Jobs<'a> {
             .any(|job| is_for(job, task) && has(job, "Complete"))
     }
 
-    /// Whether a release other than the desired one has started to contract a database, and hasn't failed.
-    pub fn another_release_contracts(&self) -> bool {
-        let wanted = self.service.release.to_string();
+    /// Whether a release newer than the desired one has started to contract a database, and hasn't failed.
+    pub fn newer_release_contracts(&self) -> bool {
+        let wanted = Some(self.service.release);
         self.found().any(|job| {
+            let release: Option<Release> = label(job, RELEASE).and_then(|text| text.parse().ok());
             label(job, PHASE) == Some(Phase::Contract.name())
-                && label(job, RELEASE) != Some(&wanted)
+                && release > wanted
                 && !has(job, "Failed")
         })
     }

@@ -84,6 +84,15 @@ impl Migrations {
             .filter(|installed| *installed != service.release);
         let contract = self.phase(Phase::Contract);
         let Some(installed) = upgrade_from else {
+            if service.installed.is_some() && jobs.newer_release_contracts() {
+                return Err(Failure::new(
+                    Reason::TooLateToGoBack,
+                    format!(
+                        "the database has begun to leave {} behind: ask for the newer release again",
+                        service.release
+                    ),
+                ));
+            }
             let contracted = |task: &&Migration| jobs.has_done(&task.task(service));
             if service.installed.is_some()
                 && !contract.is_empty()
@@ -93,15 +102,6 @@ impl Migrations {
                 run(&contract, service, jobs, desired);
                 jobs.keep_running_migrations(desired);
                 return Ok(Schema::at(service.release));
-            }
-            if service.installed.is_some() && jobs.another_release_contracts() {
-                return Err(Failure::new(
-                    Reason::TooLateToGoBack,
-                    format!(
-                        "the database has begun to leave {} behind: ask for the newer release again, or restore a backup",
-                        service.release
-                    ),
-                ));
             }
             let progress = run(&self.phase(Phase::Sync), service, jobs, desired);
             // Those of an upgrade that is taken back.

@@ -5,6 +5,7 @@ use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use provider_composer::Custom;
+use provider_openstack_fixtures::Cluster;
 use serde_json::json;
 
 use crate::stage::{
@@ -78,6 +79,37 @@ fn an_upgrade_can_be_taken_back_until_it_contracts() {
     let failure = cluster.compose(&KEYSTONE, "keystone").err().unwrap();
     assert_eq!(failure.reason().to_string(), "TooLateToGoBack");
     assert!(tasks(&cluster).contains("db-contract"));
+}
+
+/// Whether there is the Job that contracts the database to a release.
+fn contracts(cluster: &Cluster, release: &str) -> bool {
+    let mut jobs = cluster.all::<Job>().into_values();
+    jobs.any(|job| {
+        let labels = &job["metadata"]["labels"];
+        labels["c5c3.io/task"] == "db-contract" && labels["c5c3.io/release"] == release
+    })
+}
+
+/// The Job that contracted the database to the release before is still there.
+#[test]
+fn second_upgrade_cannot_be_taken_back_once_it_contracts() {
+    let mut cluster = running(MANAGED);
+    release(&mut cluster, "2026.1");
+    cluster.settle(&KEYSTONE, "keystone");
+    assert!(contracts(&cluster, "2026.1"));
+    release(&mut cluster, "2026.2");
+    while !contracts(&cluster, "2026.2") {
+        cluster.simulate();
+        cluster.compose(&KEYSTONE, "keystone").unwrap();
+    }
+    release(&mut cluster, "2026.1");
+    let failure = cluster.compose(&KEYSTONE, "keystone").err().unwrap();
+    assert_eq!(failure.reason().to_string(), "TooLateToGoBack");
+    assert!(contracts(&cluster, "2026.2"));
+
+    release(&mut cluster, "2026.2");
+    let answer = cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(answer.status["release"], "2026.2");
 }
 
 /// A control plane takes an upgrade back when another service fails, or when time is up.
