@@ -146,7 +146,10 @@ impl Change<'_> {
             || is_under_way(phase)
                 && update.as_ref().map(|update| &update.release) != Some(&wanted.to_string());
         if returning && let Some(message) = self.view.waits_for(self.good, |_| true) {
-            return self.roll_back(update, &message);
+            return match self.resumes(update.as_ref()) {
+                true => self.advance(UpdatePhase::UpdatingInfra),
+                false => self.roll_back(update, &message),
+            };
         }
         if wanted == good {
             return self.rest(phase, update);
@@ -166,13 +169,24 @@ impl Change<'_> {
         self.advance(if returning { UpdatePhase::Idle } else { phase })
     }
 
+    /// Whether a change goes on that can't return, because a node refuses to: it was asked for again.
+    fn resumes(&self, update: Option<&ReleaseUpdate>) -> bool {
+        let wanted = self.view.wanted.release.to_string();
+        let generation = self.view.recipe.subject.metadata.generation;
+        let is_asked = update.is_some_and(|update| {
+            update.release == wanted && update.failed_generation != generation
+        });
+        is_asked && self.view.survey.values().any(Sight::cannot_return)
+    }
+
     /// Goes on as far as what there is allows.
     fn advance(self, phase: UpdatePhase) -> Rollout {
         let View { recipe, now, .. } = self.view;
         let wanted = self.view.wanted.release;
         let begun = recipe.subject.status.update.as_ref();
         let begun = begun.filter(|_| is_under_way(phase));
-        let since = begun.and_then(|update| update.since.as_ref()?.parse().ok());
+        let going = begun.filter(|update| update.failure.is_none());
+        let since = going.and_then(|update| update.since.as_ref()?.parse().ok());
         let mut since: Timestamp = since.unwrap_or(now);
         let mut phase = match begun {
             Some(_) => phase,

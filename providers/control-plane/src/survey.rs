@@ -61,6 +61,14 @@ impl Sight {
         Release::tags(self.text("/status/release")?).ok()
     }
 
+    /// Whether it refuses the release that it is to return to.
+    pub fn cannot_return(&self) -> bool {
+        match &self.progress {
+            Progress::Failed { reason, .. } => *reason == Reason::TooLateToGoBack,
+            _ => false,
+        }
+    }
+
     /// Whether it is ready, and with this release: wanted, and, where it says so, running.
     pub fn serves(&self, release: &str) -> bool {
         let is = |text: Option<&str>| text.is_none_or(|text| text == release);
