@@ -218,8 +218,9 @@ impl Change<'_> {
             };
         };
         let cinder = self.view.survey.get(&Node::Cinder);
-        let from = completion::counts_from(cinder, &wanted.to_string(), since, now);
-        let deadline = from + TIMEOUT;
+        let members = completion::counts_from(cinder, &update.release, since, now);
+        let databases = completion::migrates_until(self.view.survey, &update.release, since, now);
+        let deadline = members.max(databases) + TIMEOUT;
         let timed = phase != UpdatePhase::Validating;
         if let Some(failure) = self.failure(phase, &message, timed && now >= deadline) {
             let update = ReleaseUpdate {

@@ -1,14 +1,18 @@
-//! Members of Cinder complete the work that they have begun before they are replaced, which may take longer than a phase of a change of
-//! release otherwise may.
+//! What may take longer than a phase of a change of release otherwise may: Jobs that migrate databases have a limit of their own, and members
+//! of Cinder complete the work that they have begun before they are replaced.
 
 use c5c3_api::condition::Condition;
 use jiff::{SignedDuration, Timestamp};
 use provider_composer::Reason;
-use provider_openstack::{CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME};
+use provider_openstack::{CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, NOVA_CONDUCTOR};
 use serde::Deserialize;
 
-use crate::survey::Sight;
+use crate::survey::{Sight, Survey};
 
+/// The conditions of services that wait for Jobs which migrate databases. Nova's conductors wait for those of cells.
+const MIGRATED: [&str; 2] = ["DatabaseReady", NOVA_CONDUCTOR.condition];
+/// How long all migrations of a phase may take.
+const MIGRATIONS: SignedDuration = SignedDuration::from_hours(24);
 /// The components of Cinder that are replaced one after another.
 const REPLACED: [&str; 4] = [
     CINDER_SCHEDULER.condition,
@@ -29,10 +33,7 @@ pub fn counts_from(
     let Some(cinder) = cinder.filter(|cinder| is_changing(cinder, release)) else {
         return since;
     };
-    let conditions = cinder.value("/status/conditions");
-    let conditions: Vec<Condition> = conditions
-        .and_then(|conditions| Vec::deserialize(conditions).ok())
-        .unwrap_or_default();
+    let conditions = conditions_of(cinder);
     let replaced = conditions
         .iter()
         .filter(|condition| REPLACED.contains(&condition.type_.as_str()));
@@ -46,6 +47,34 @@ pub fn counts_from(
     };
     let latest = since.checked_add(work(cinder)).unwrap_or(since);
     from.map_or(since, |from| from.clamp(since, latest))
+}
+
+/// Returns when the timeout of a phase that began at `since` starts. It is `now` while Jobs of services that are to have the release migrate
+/// databases; then the last change. A Job that fails, or can't start, has another reason.
+pub fn migrates_until(
+    survey: &Survey,
+    release: &str,
+    since: Timestamp,
+    now: Timestamp,
+) -> Timestamp {
+    let migrates = Reason::WaitingFor("Job").to_string();
+    let services = survey.values();
+    let services = services.filter(|sight| sight.text("/spec/release") == Some(release));
+    let conditions = services.flat_map(conditions_of);
+    let migrated = conditions.filter(|condition| MIGRATED.contains(&condition.type_.as_str()));
+    let from = migrated.filter_map(|condition| match condition.reason == migrates {
+        true => Some(now),
+        false => changed(&condition),
+    });
+    let latest = since.checked_add(MIGRATIONS).unwrap_or(since);
+    from.max().map_or(since, |from| from.clamp(since, latest))
+}
+
+fn conditions_of(service: &Sight) -> Vec<Condition> {
+    let conditions = service.value("/status/conditions");
+    conditions
+        .and_then(|conditions| Vec::deserialize(conditions).ok())
+        .unwrap_or_default()
 }
 
 /// Whether Cinder is to have a release, and doesn't run it everywhere yet.

@@ -1,6 +1,7 @@
 //! A change of release: its order, its end, and its return when a phase fails.
 
 mod cinder;
+mod migrations;
 mod resumption;
 
 use crate::stage::{Stage, without_control_planes};
