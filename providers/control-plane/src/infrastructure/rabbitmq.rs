@@ -88,6 +88,9 @@ impl Recipe<'_> {
             rabbitmq: Configuration {
                 additional_config: format!("{PARTITIONS}{}", members(wanted.replicas)),
             },
+            // A later version doesn't start without those of an earlier one
+            // (<https://www.rabbitmq.com/docs/feature-flags>).
+            auto_enable_all_feature_flags: true,
             tls: encrypted.then(|| ClusterTls {
                 secret_name: Some(CERTIFICATE.to_owned()),
             }),

@@ -50,6 +50,8 @@ pub struct RabbitmqClusterSpec {
     pub resources: ResourceRequirements,
     /// RabbitMQ's configuration.
     pub rabbitmq: Configuration,
+    /// Whether the operator enables the feature flags of a version once all members run it; since cluster-operator 2.15.
+    pub auto_enable_all_feature_flags: bool,
     /// Encryption of connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<ClusterTls>,

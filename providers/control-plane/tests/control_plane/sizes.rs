@@ -236,6 +236,14 @@ fn rabbitmq_of_one_member_has_the_settings_of_three() {
     assert!(settings(5).contains("target_group_size = 5\\n"));
 }
 
+/// Two versions later, its members wouldn't start any more.
+#[test]
+fn rabbitmq_has_the_feature_flags_of_its_version_enabled() {
+    let stage = running(json!({}));
+    let cluster = stage.object(Node::RabbitMq).unwrap();
+    assert_eq!(cluster["spec"]["autoEnableAllFeatureFlags"], true);
+}
+
 /// A RabbitmqCluster that was changed before its operator could follow has more members than it says.
 #[test]
 fn rabbitmq_keeps_the_members_of_its_stateful_set() {
