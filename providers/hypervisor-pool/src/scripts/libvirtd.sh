@@ -1,7 +1,7 @@
-# A server writes to its console as much as it likes. Logs above 16 MiB on the disk begin anew; QEMU continues at its offset, so
-# blocks count, and not the size. This loop stays in the pod's control groups, and ends with the pod.
+# A server writes to its console as much as it likes, and has QEMU write to its log. Logs above 16 MiB on the disk begin anew; QEMU continues
+# at its offset, so blocks count, and not the size. This loop stays in the pod's control groups, and ends with the pod.
 while sleep 10; do
-    find /var/lib/nova/instances -mindepth 2 -maxdepth 2 -name console.log -printf '%b %p\n' 2> /dev/null |
+    find /var/lib/nova/instances /var/log/libvirt -mindepth 2 -maxdepth 2 -name '*.log' -printf '%b %p\n' 2> /dev/null |
         while read -r blocks log; do [ "$blocks" -le 32768 ] || truncate --size=0 "$log"; done
 done &
 

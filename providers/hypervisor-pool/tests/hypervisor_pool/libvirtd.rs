@@ -13,8 +13,9 @@ use crate::root::Root;
 
 const SCRIPT: &str = include_str!("../../src/scripts/libvirtd.sh");
 /// Paths of the container that are in the temporary folder.
-const PATHS: [&str; 7] = [
+const PATHS: [&str; 8] = [
     "/var/lib/",
+    "/var/log/libvirt",
     "/etc/libvirt",
     "/run/libvirt",
     "/sys/fs/cgroup",
@@ -292,6 +293,21 @@ fn log_of_a_console_begins_anew_once_it_takes_16_mib_of_the_disk() {
     ];
     let sizes = sizes.map(|name| fs::metadata(pod.root.path(&file(name))).unwrap().len());
     assert_eq!(sizes, [0, 5, 17 << 20, 1 << 30]);
+}
+
+/// libvirt has no daemon for logs, which would end with the pod.
+#[test]
+fn log_of_qemu_begins_anew_once_it_takes_16_mib_of_the_disk() {
+    let file = |name: &str| format!("var/log/libvirt/qemu/{name}");
+    let large = "x".repeat(17 << 20);
+    let pod = Pod::start(|root| {
+        root.write(&file("instance-1.log"), &large);
+        root.write(&file("instance-2.log"), "small");
+    });
+    pod.rounds();
+    let sizes = ["instance-1.log", "instance-2.log"];
+    let sizes = sizes.map(|name| fs::metadata(pod.root.path(&file(name))).unwrap().len());
+    assert_eq!(sizes, [0, 5]);
 }
 
 #[test]
