@@ -281,6 +281,30 @@ fn credentials_are_encrypted_anew_before_an_old_key_goes() {
     );
 }
 
+/// After a restore of an old backup, whose credentials need such a key.
+#[test]
+fn credentials_are_encrypted_anew_with_all_keys_once_the_secret_of_the_pods_is_lost() {
+    let mut cluster = running(MANAGED);
+    let first = cluster.value("keystone-credential-keys", "1").unwrap();
+    for _ in 0..2 {
+        cluster.wait(SignedDuration::from_hours(24 * 40));
+        cluster.compose(&KEYSTONE, "keystone").unwrap();
+        cluster.wait(SignedDuration::from_mins(2));
+        cluster.settle(&KEYSTONE, "keystone");
+    }
+    assert_eq!(cluster.value("keystone-credential-keys", "1"), None);
+    cluster.delete::<Secret>("keystone-credential-keys");
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(cluster.value("keystone-credential-keys", "1"), Some(first));
+    assert!(!tasks(&cluster).contains("recrypt"));
+
+    cluster.wait(SignedDuration::from_mins(2));
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert!(tasks(&cluster).contains("recrypt"));
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(cluster.value("keystone-credential-keys", "1"), None);
+}
+
 #[test]
 fn files_of_a_kept_job_stay_until_it_is_over() {
     let mut cluster = running(MANAGED);
