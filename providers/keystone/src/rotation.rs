@@ -86,9 +86,11 @@ pub fn credentials(
         Ok(keys) => keys,
         Err(progress) => return Ok(progress),
     };
-    let turned = keys
-        .ring()
-        .filter(|ring| ring.has_older() && ring.is_settled(observed.now()));
+    let older = keys.ring().filter(|ring| ring.has_older());
+    let turned = older.filter(|ring| ring.is_settled(observed.now()));
+    if let (Some(ring), None) = (older, turned) {
+        desired.requeue_at(settled(ring.since()));
+    }
     let migrated = match (turned, program, service.installed) {
         (Some(ring), Some(program), Some(_)) => jobs.once(&migration(ring, program), desired),
         _ => Progress::Ready,

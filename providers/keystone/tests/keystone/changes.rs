@@ -294,11 +294,17 @@ fn credentials_are_encrypted_anew_with_all_keys_once_the_secret_of_the_pods_is_l
     }
     assert_eq!(cluster.value("keystone-credential-keys", "1"), None);
     cluster.delete::<Secret>("keystone-credential-keys");
-    cluster.settle(&KEYSTONE, "keystone");
+    let answer = cluster.settle(&KEYSTONE, "keystone");
     assert_eq!(cluster.value("keystone-credential-keys", "1"), Some(first));
     assert!(!tasks(&cluster).contains("recrypt"));
 
-    cluster.wait(SignedDuration::from_mins(2));
+    let pause = SignedDuration::from_mins(2);
+    assert_eq!(
+        answer.desired.requeue_at,
+        Some(cluster.now() + pause),
+        "when all pods have the keys"
+    );
+    cluster.wait(pause);
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert!(tasks(&cluster).contains("recrypt"));
     cluster.settle(&KEYSTONE, "keystone");
