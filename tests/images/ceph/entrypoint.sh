@@ -13,7 +13,8 @@ mon_data_avail_crit = 0
 osd_pool_default_size = 1
 osd_crush_chooseleaf_type = 0
 osd_objectstore = memstore
-memstore_device_bytes = 1073741824
+# Nova takes it for the disk of each host: also the second server of a host needs room, and memory is used only as it is written to.
+memstore_device_bytes = 8589934592
 CONF
 keys=/etc/ceph/ceph.client.admin.keyring
 ceph-authtool --create-keyring "$keys" --gen-key --name client.admin \
