@@ -8,6 +8,8 @@ use std::sync::Arc;
 use k8s_openapi::ByteString;
 use lab::{Cloud, Fabric, Image, Machine, Program, Result, tools};
 
+use super::tasks;
+
 /// A computer that reaches public addresses alone, and has the clouds.yaml of a tenant.
 pub struct Laptop<'a> {
     machine: Arc<Machine>,
@@ -51,7 +53,8 @@ impl<'a> Laptop<'a> {
         let python = Program::new(tools::keystone()?.join("python3"))
             .arg(self.folder.join("tenant.py"))
             .arg(task)
-            .arg(&self.folder);
+            .arg(&self.folder)
+            .env("PATIENCE", tasks::patience());
         let program = self.fabric.outside(&self.folder.join("hosts"), python);
         self.machine.run(&name, &program).await?;
         let written = fs::read_to_string(&log)?;

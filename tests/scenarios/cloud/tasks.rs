@@ -1,6 +1,6 @@
 //! Tasks of a tenant or of an administrator: Jobs that run a script with a clouds.yaml.
 
-use lab::{Cloud, Context, Kind, Result, kind};
+use lab::{Cloud, Context, Kind, Result, kind, minutes, scaled};
 use serde::de::DeserializeOwned;
 
 const JOB: Kind = kind("batch/v1", "Job");
@@ -12,8 +12,14 @@ pub async fn starts(cloud: &Cloud, script: &str, clouds: &str, task: &str) -> Re
         .replace("SCRIPT", script)
         .replace("TASK", task)
         .replace("CLOUDS", clouds)
-        .replace("PLACE", cloud.namespace());
+        .replace("PLACE", cloud.namespace())
+        .replace("SECONDS", &patience());
     cloud.cluster.apply(&manifest).await.map(drop)
+}
+
+/// How many seconds a task waits for each thing.
+pub fn patience() -> String {
+    scaled(minutes(5)).as_secs().to_string()
 }
 
 /// Waits for the end of a task, and returns what it printed. It can be run again.

@@ -22,8 +22,8 @@ logging.getLogger().addHandler(logging.NullHandler())
 FOLDER = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "/")
 AUTHORITY = str(FOLDER / "clouds/cacert")
 CLOUD = yaml.safe_load((FOLDER / "clouds/clouds.yaml").read_text())["clouds"]["openstack"]
-# Seconds for each thing that is waited for, on a busy machine.
-PATIENCE = 300
+# Seconds for each thing that is waited for.
+PATIENCE = int(os.environ["PATIENCE"])
 GUEST = FOLDER / "guest"
 HOSTS = ("hypervisor-1", "hypervisor-2")
 # Servers are called as the hosts that they are meant for. The tenant can't choose a host, so one may be on the other's.
