@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::laptop::Laptop;
 use super::tenant::{Disks, Place, Tenant};
+use super::uplinks::Uplinks;
 use super::{network, path, verify};
 
 const POD: Kind = kind("v1", "Pod");
@@ -97,6 +98,7 @@ async fn from_a_claim(lab: &Lab, cloud: Cloud) -> Result<()> {
         control_plane: "first",
         hypervisors: [first, second],
         fabric,
+        uplinks: Uplinks::ByPool,
         zone: "az-1",
         place: Place::Outside(&laptop),
         ceph,

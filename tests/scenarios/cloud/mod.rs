@@ -16,6 +16,7 @@ mod side;
 mod tasks;
 mod tenant;
 mod upgrade;
+mod uplinks;
 mod verify;
 mod volumes;
 

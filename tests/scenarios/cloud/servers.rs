@@ -6,6 +6,7 @@ use lab::claims::SERVICES;
 use lab::{Cloud, Fabric, Image, Kind, Result, eventually, is, kind, minutes};
 
 use super::tenant::{Disks, Place, Tenant};
+use super::uplinks::Uplinks;
 use super::{
     CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, changes, handover, issuer, network,
     operators, path, verify, volumes,
@@ -101,6 +102,7 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
             control_plane: "production",
             hypervisors: [&first, &second],
             fabric: &fabric,
+            uplinks: Uplinks::ByHand,
             zone: "nova",
             place: Place::Pods(CLOUDS),
             ceph: &ceph,

@@ -8,6 +8,7 @@ use lab::{
 };
 
 use super::laptop::Laptop;
+use super::uplinks::{self, Uplinks};
 use super::{SERVICE_USER, tasks};
 
 const POD: Kind = kind("v1", "Pod");
@@ -32,6 +33,8 @@ pub struct Tenant<'a> {
     pub hypervisors: [&'a Hypervisor; 2],
     /// The networks between them.
     pub fabric: &'a Fabric,
+    /// Who connects them to the physical one.
+    pub uplinks: Uplinks,
     /// The availability zone of its servers.
     pub zone: &'a str,
     /// Where it works.
@@ -98,10 +101,7 @@ impl Tenant<'_> {
     /// Boots two servers, and returns the floating IP of one.
     async fn boots(&self) -> Result<String> {
         let fabric = self.fabric;
-        for hypervisor in self.hypervisors {
-            let uplink = ["ovs-vsctl", "--may-exist", "add-port", "br-ex", "external"];
-            self.agent(hypervisor, "openvswitch").await?.run(&uplink)?;
-        }
+        uplinks::connect(self).await?;
         self.has_script().await?;
         self.does("alone").await?;
         let booted = self.does("boot").await?;
