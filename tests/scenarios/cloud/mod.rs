@@ -49,7 +49,7 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Service("tempest", "2025.2"),
         Need::Tool(Tool::KubeRouter),
     ]]),
-    scenario!(Cloud alone, 1800 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, NEWEST_GARDENER, EXTERNAL_OPERATORS, COMPUTE, CLOUD_SITE, &[
+    scenario!(Cloud alone, 2700 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, NEWEST_GARDENER, EXTERNAL_OPERATORS, COMPUTE, CLOUD_SITE, &[
         Need::Service("tempest", "2025.2"),
         Need::Python("keystone"),
     ]]),
