@@ -192,7 +192,7 @@ impl<'a> Site<'a> {
     /// Waits, with the foreign operators at work, until something holds. Pods take longer than what is simulated.
     pub async fn until<T>(&self, what: &str, attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
         let most = match self.runs {
-            Runs::Pods(_) => minutes(16),
+            Runs::Pods(_) => minutes(40),
             Runs::Crossplane | Runs::Operators(_) => minutes(8),
         };
         eventually(what, most, async || {
