@@ -10,18 +10,20 @@ mod secrets;
 mod tenant;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use k8s_openapi::ByteString;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use crate::ceph::Ceph;
 use crate::cluster::Cluster;
 use crate::lab::Lab;
 use crate::objects::{Kind, is, kind};
 use crate::provider::{NAMESPACED_OBJECT, OBJECT};
-use crate::{eventually, minutes};
+use crate::{eventually, minutes, seconds};
 
 pub use cloud_site::{
     CloudSite, DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, Settings, public_host,
@@ -63,6 +65,9 @@ pub const EXTERNAL_SECRET: Kind = kind("external-secrets.io/v1", "ExternalSecret
 pub const CEPH: Kind = kind("ceph.rook.io/v1", "CephCluster");
 /// A namespace.
 pub const NAMESPACE: Kind = kind("v1", "Namespace");
+
+/// How long nothing is asked after an attempt that failed where pods run, which need the processors themselves.
+const PAUSE: Duration = seconds(2);
 
 /// The annotation by which a resource is composed again.
 const NOTE: &str = "lab.c5c3.io/composed";
@@ -199,7 +204,11 @@ impl<'a> Site<'a> {
             self.lab.machine.check("crossplane")?;
             self.lab.provider.check()?;
             self.work().await?;
-            attempt().await
+            let attempted = attempt().await;
+            if attempted.is_err() && matches!(self.runs, Runs::Pods(_)) {
+                sleep(PAUSE).await;
+            }
+            attempted
         })
         .await
     }
