@@ -21,6 +21,7 @@ import (
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/requestmanager"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/revisionmanager"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/trigger"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/clusterissuers"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/issuers"
 	_ "github.com/cert-manager/cert-manager/pkg/issuer/ca"
 	_ "github.com/cert-manager/cert-manager/pkg/issuer/selfsigned"
@@ -44,7 +45,7 @@ func run(root context.Context, kubeconfig, address string) error {
 			CertificateRequestMinimumBackoffDuration: time.Hour,
 			CertificateRequestMaximumBackoffDuration: 32 * time.Hour,
 		},
-		IssuerOptions: controller.IssuerOptions{ClusterResourceNamespace: "default"},
+		IssuerOptions: controller.IssuerOptions{ClusterResourceNamespace: "kube-system"},
 	})
 	if err != nil {
 		return err
