@@ -252,12 +252,12 @@ async fn configure(management: &Cluster, settings: &Settings) -> Result<()> {
 /// Makes two control planes of a size fit on a node with two processors, beside their Jobs. Each pod of a component that the size doesn't mention
 /// requests a tenth of one.
 fn shrink(size: &mut Value) {
-    let memory = |limit: &str| json!({"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": limit}});
+    let memory = |cpu: &str, limit: &str| json!({"requests": {"cpu": cpu, "memory": "512Mi"}, "limits": {"memory": limit}});
     let infrastructure = &mut size["infrastructure"];
     infrastructure["mariadb"] =
-        json!({"replicas": 1, "storageSize": "1Gi", "resources": memory("1Gi")});
+        json!({"replicas": 1, "storageSize": "1Gi", "resources": memory("200m", "1Gi")});
     infrastructure["rabbitmq"] =
-        json!({"replicas": 1, "storageSize": "2Gi", "resources": memory("512Mi")});
+        json!({"replicas": 1, "storageSize": "2Gi", "resources": memory("100m", "512Mi")});
     infrastructure["memcached"]["memory"] = json!("64Mi");
     let one = json!({"replicas": 1, "resources": {"requests": {"cpu": "20m"}}});
     size["services"] = json!({
