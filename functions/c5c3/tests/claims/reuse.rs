@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::mem::take;
 
 use function_c5c3::Claims;
-use function_c5c3_fixtures::{Call, Outcome};
 use function_c5c3_fixtures::examples::claim;
+use function_c5c3_fixtures::{Call, Outcome};
 use function_protocol::run;
 use function_protocol::v1::{Capability, RunFunctionRequest, RunFunctionResponse};
 use rstest::rstest;

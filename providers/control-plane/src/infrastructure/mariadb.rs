@@ -208,7 +208,8 @@ mod tests {
         let within = |probe: &Probe| probe.period_seconds * probe.failure_threshold;
         assert_eq!([within(&LIVENESS), within(&STARTUP)], [120, 7200]);
         let manifest = serde_json::to_value(&LIVENESS).unwrap();
-        let expected = serde_json::json!({"timeoutSeconds": 30, "periodSeconds": 30, "failureThreshold": 4});
+        let expected =
+            serde_json::json!({"timeoutSeconds": 30, "periodSeconds": 30, "failureThreshold": 4});
         assert_eq!(manifest, expected);
     }
 

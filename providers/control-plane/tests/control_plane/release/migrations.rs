@@ -23,9 +23,7 @@ fn changes(node: Node) -> Stage {
 /// Reports a condition of a node that isn't Ready, since now.
 fn report(stage: &mut Stage, node: Node, (type_, status, reason): (&str, &str, &str)) {
     let now = stage.cluster.now().to_string();
-    let condition = |type_: &str, status: &str, reason: &str| {
-        json!({ "type": type_, "status": status, "reason": reason, "lastTransitionTime": now })
-    };
+    let condition = |type_: &str, status: &str, reason: &str| json!({ "type": type_, "status": status, "reason": reason, "lastTransitionTime": now });
     let status = json!({
         "release": "2025.2",
         "conditions": [
