@@ -38,6 +38,21 @@ impl Api {
         members
     }
 
+    /// The ID of a host's hypervisor, if it has one. Where the name that libvirt has for the host tells nothing of it, the list of all does.
+    pub fn hypervisor(&self, host: &str, observed: &ObservedState<'_>) -> Lookup<Option<String>> {
+        let named = Question::Hypervisor {
+            host: host.to_owned(),
+        };
+        let named = self.access.read::<Option<String>>(named, observed);
+        if named != Lookup::Found(None) {
+            return named;
+        }
+        let all = self
+            .access
+            .read::<BTreeMap<String, String>>(Question::Hypervisors, observed);
+        all.map(|mut all| all.remove(host))
+    }
+
     /// What is on a host.
     pub fn occupants(&self, host: &str, observed: &ObservedState<'_>) -> Lookup<Occupants> {
         let host = host.to_owned();

@@ -170,7 +170,7 @@ fn copied<'h>(
 fn unregistered(hosts: &[&String]) -> Option<Progress> {
     let message = format!(
         "waits for nova-compute to create hypervisors of {}, without which Placement doesn't have them in the aggregate: where that lasts, \
-         check its pods on these nodes, and that a name in `openstack hypervisor list` contains each node's",
+         check its pods on these nodes, and `openstack hypervisor list`",
         named(hosts, ", ")
     );
     (!hosts.is_empty()).then(|| Progress::waiting(Reason::NotRegistered, message))

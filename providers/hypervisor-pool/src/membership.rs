@@ -69,11 +69,7 @@ impl Api {
         let hosts = nodes.iter().copied().chain(members);
         let hosts = hosts.filter(|name| self.services.contains_key(*name));
         let hosts: BTreeSet<String> = hosts.cloned().collect();
-        let hypervisor = |host: &str| {
-            let host = host.to_owned();
-            self.access
-                .read::<Option<String>>(Question::Hypervisor { host }, observed)
-        };
+        let hypervisor = |host: &str| self.hypervisor(host, observed);
         let inventory = Inventory {
             hypervisor: &hypervisor,
             now: observed.now(),

@@ -51,6 +51,9 @@ pub enum Question {
         /// The host.
         host: String,
     },
+    /// The ID of each hypervisor that Nova lists, by the host of its compute service, whatever libvirt calls it. Of a large Nova that takes
+    /// many requests.
+    Hypervisors,
     /// The number of servers on each host whose hypervisor Nova lists. A host that isn't listed may have any number. nova-compute
     /// counts them every minute (`update_resources_interval`), and those that are created or deleted at once. Nova lists hypervisors of
     /// hosts whose cell it knows alone (nova/api/openstack/compute/hypervisors.py, `HostMappingNotFound`).

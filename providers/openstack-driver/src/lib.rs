@@ -11,6 +11,7 @@ mod compute;
 mod error;
 mod exchange;
 mod flavors;
+mod hypervisors;
 mod identity;
 mod network;
 mod placement;
@@ -122,9 +123,10 @@ impl Nova {
             nova::Question::Services => response(compute::services(&session).await?),
             nova::Question::Aggregates => response(compute::aggregates(&session).await?),
             nova::Question::Hypervisor { host } => {
-                response(compute::hypervisor(&session, &host).await?)
+                response(hypervisors::hypervisor(&session, &host).await?)
             }
-            nova::Question::Servers => response(compute::servers(&session).await?),
+            nova::Question::Hypervisors => response(hypervisors::ids(&session).await?),
+            nova::Question::Servers => response(hypervisors::servers(&session).await?),
             nova::Question::Members { aggregate } => {
                 response(placement::members(&session, &aggregate).await?)
             }

@@ -55,14 +55,16 @@ fn new_host_is_enabled_once_placement_has_it_in_the_aggregate_too() {
     assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
 }
 
-/// libvirt has a name for it that tells nothing of the node's.
-#[test]
-fn new_host_is_found_in_placement_by_its_hypervisor() {
+/// libvirt has another name for it.
+#[rstest::rstest]
+#[case::by_its_name("at-node-b")]
+#[case::by_its_compute_service("metal-17")]
+fn new_host_is_found_in_placement_by_its_hypervisor(#[case] name: &str) {
     let (mut cluster, nova) = with_new();
     cluster.edit(&share_key("prod"), |share| {
         share["spec"]["availabilityZone"] = json!("zone-a");
     });
-    let name = "at-node-b".to_owned();
+    let name = name.to_owned();
     nova.change(|state| state.named.insert("node-b".to_owned(), name));
     later(&mut cluster);
     assert_eq!(nova.disabled("node-b"), None);

@@ -186,12 +186,24 @@ impl State {
         (has && name.contains(host)).then(|| format!("provider-{host}"))
     }
 
+    /// The hosts with a hypervisor.
+    fn listed(&self) -> impl Iterator<Item = &String> {
+        let hosts = self.services.keys();
+        hosts.filter(move |host| !self.starting.contains(*host))
+    }
+
+    /// The IDs of all hypervisors, by host.
+    fn hypervisors(&self) -> BTreeMap<&String, String> {
+        let listed = self.listed();
+        listed
+            .map(|host| (host, format!("provider-{host}")))
+            .collect()
+    }
+
     /// The number of servers on each host with a hypervisor.
     fn servers(&self) -> BTreeMap<&String, u32> {
-        let hosts = self.services.keys();
-        let hosts = hosts.filter(|host| !self.starting.contains(*host));
         let servers = |host| self.occupants.get(host).map_or(0, |found| found.servers);
-        hosts.map(|host| (host, servers(host))).collect()
+        self.listed().map(|host| (host, servers(host))).collect()
     }
 
     /// The resource providers with some of these traits, by ID.

@@ -89,7 +89,11 @@ async fn hypervisor_of_a_cell_that_does_not_answer_is_not_missing() -> Test {
     let (mut access, _) = server(answer).await?;
     access.clouds = access.clouds.replace("/v2.1", "/down");
     let host = "node-a".to_owned();
-    for question in [Question::Hypervisor { host }, Question::Servers] {
+    for question in [
+        Question::Hypervisor { host },
+        Question::Hypervisors,
+        Question::Servers,
+    ] {
         assert_eq!(
             observe(&access, question).await,
             Err(DriverError::Unavailable(format!(
@@ -119,6 +123,17 @@ async fn servers_are_counted_on_the_hosts_of_all_pages() -> Test {
         json!({ "node-a": 3 })
     );
     assert_eq!(log.lock().unwrap().len(), 2, "it ends");
+    Ok(())
+}
+
+/// libvirt may have any name for a host.
+#[tokio::test]
+async fn hypervisors_of_all_pages_are_found_by_the_hosts_of_their_compute_services() -> Test {
+    let (access, _) = server(answer).await?;
+    assert_eq!(
+        observe(&access, Question::Hypervisors).await?,
+        json!({ "node-a": "h1", "node-b": "h2", "node-c": "h3" })
+    );
     Ok(())
 }
 

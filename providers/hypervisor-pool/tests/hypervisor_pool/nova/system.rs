@@ -29,6 +29,8 @@ impl System for Nova {
                     json!(id)
                 }
                 Question::Servers if state.hides_hypervisors => return None,
+                Question::Hypervisors if state.hides_hypervisors => return None,
+                Question::Hypervisors => json!(state.hypervisors()),
                 Question::Servers => {
                     state.counted += 1;
                     json!(state.servers())
