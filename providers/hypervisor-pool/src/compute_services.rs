@@ -11,6 +11,7 @@ use crate::aggregate;
 use crate::api::{Api, access};
 use crate::asked::asked;
 use crate::drain::Reports;
+use crate::enabling;
 use crate::hold;
 use crate::leases::Leases;
 use crate::leftovers::{self, Leftovers};
@@ -66,6 +67,7 @@ pub fn reconcile(
         Lookup::Unknown(why) => {
             desired.conditions.note(CONDITION, &progress);
             lost::note_unread(&lost, &why, desired);
+            enabling::note_unread(share, &why, desired);
             Computes::without(Lookup::Unknown(why), lost)
         }
         Lookup::Found(api) => {
@@ -102,6 +104,7 @@ fn never_ran(
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Computes {
+    enabling::note_unread(share, "nova-compute has no configuration yet", desired);
     for node in leases.nodes() {
         reports.add(node, None, 0);
     }

@@ -16,6 +16,10 @@ use crate::members::{self, Inventory};
 use crate::named;
 use crate::nova::{Aggregate, Change, Service, VALID, after};
 
+/// The condition: whether no leased node has a compute service that is disabled since it registered. Every reconcile of a share reports it,
+/// since claims let Nova disable new compute services where it is reported.
+const CONDITION: &str = "ComputeServicesEnabled";
+
 /// Enables new compute services of leased nodes, once they are in the aggregate of the share. Where it wants none, once Nova lists their
 /// hypervisors, which it does of hosts whose cell it has found.
 ///
@@ -43,10 +47,12 @@ pub fn reconcile(
         (true, None) => (BTreeSet::new(), None),
     };
     let waiting: Vec<&String> = new.difference(&ready).copied().collect();
-    if !waiting.is_empty() {
-        let progress = progress(&waiting, waits);
+    if waiting.is_empty() {
+        desired.conditions.note(CONDITION, &Progress::Ready);
+    } else {
+        let progress = progress(share, &waiting, waits);
         // Until then servers are scheduled to the other nodes.
-        desired.conditions.note("ComputeServicesEnabled", &progress);
+        desired.conditions.note(CONDITION, &progress);
         desired.requeue_at(after(VALID, observed));
     }
     let services = ready.into_iter().filter_map(|host| api.services.get(host));
@@ -57,14 +63,46 @@ pub fn reconcile(
     Ok(())
 }
 
+/// Reports that Nova can't be asked.
+pub fn note_unread(share: &Subject<HypervisorShareSpec>, why: &str, desired: &mut DesiredState) {
+    if share.is_deleted() {
+        return;
+    }
+    let message = format!(
+        "Nova can't be asked which compute services are disabled since they registered: {why}"
+    );
+    desired.conditions.note(CONDITION, &unread(share, message));
+}
+
+/// Whether a share was Ready when Nova was last asked, as its status tells.
+pub fn was_ready(share: &Subject<HypervisorShareSpec>) -> bool {
+    let mut conditions = share.status.conditions.iter();
+    conditions.any(|said| {
+        let said = (said.type_.as_str(), said.status.as_str());
+        matches!(said, ("Ready", "True") | (CONDITION, "Unknown"))
+    })
+}
+
+/// What can't be read isn't known of a share that was Ready, whose servers run. Any other one waits for it: all of its hosts may be disabled.
+fn unread(share: &Subject<HypervisorShareSpec>, message: String) -> Progress {
+    match was_ready(share) {
+        true => Progress::Unknown { message },
+        false => Progress::waiting(Reason::WaitingFor("Nova"), message),
+    }
+}
+
 /// What new compute services wait for. That something can't be read isn't that a host isn't there.
-fn progress(waiting: &[&String], waits: Option<Progress>) -> Progress {
+fn progress(
+    share: &Subject<HypervisorShareSpec>,
+    waiting: &[&String],
+    waits: Option<Progress>,
+) -> Progress {
     let names = named(waiting, ", ");
     if let Some(Progress::Unknown { message }) = waits {
         let message = format!(
             "these compute services are disabled since they registered, and can't be enabled: {names}. {message}"
         );
-        return Progress::Unknown { message };
+        return unread(share, message);
     }
     let message = format!(
         "these compute services are disabled since they registered, until Nova has their hypervisors and, where this share has an aggregate, \

@@ -44,6 +44,7 @@ impl Api {
             Ok(found) => found,
             Err(why) => {
                 lost::note_unread(&lost, why.message(), desired);
+                enabling::note_unread(share, why.message(), desired);
                 desired.requeue_at(after(VALID, observed));
                 return Ok(Membership {
                     lost,

@@ -21,7 +21,7 @@ use crate::nodes::{self, LEASE, Node, PHASE};
 use crate::pod::{Agent, Nodes};
 use crate::traits::NOVA_COMPUTE;
 use crate::working::Hosts;
-use crate::{hold, libvirt, status};
+use crate::{enabling, hold, libvirt, status};
 
 /// What a share composes, once it has nodes.
 pub struct Share<'a> {
@@ -158,6 +158,7 @@ impl<'a> Share<'a> {
             lacks,
             reports: self.reports,
             computes,
+            was_ready: enabling::was_ready(self.subject),
         };
         hosts.report(self.subject, self.leases, desired);
         self.ending(observed, desired);

@@ -6,6 +6,8 @@
 //! checks of the node, and Kubernetes takes that back from pods of a node that doesn't report any more
 //! (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `MarkPodsNotReady`).
 //!
+//! A share that wasn't Ready becomes Ready only by an answer of Nova: all of its compute services may be disabled since they registered.
+//!
 //! A node whose compute service an administrator has disabled is named, and counts as working: that is a choice, and its servers run.
 //! Servers start and run without uplinks and nova-migration, which have conditions of their own.
 //!
@@ -38,6 +40,8 @@ pub struct Hosts<'a> {
     pub reports: &'a Reports,
     /// What Nova has of the nodes.
     pub computes: &'a Computes,
+    /// Whether the share was Ready when Nova was last asked.
+    pub was_ready: bool,
 }
 
 /// Why a node doesn't work. What a person has to correct is first. Claims repeat the text, so it has nothing of other control planes, as
@@ -48,6 +52,8 @@ enum Fault<'a> {
     Lacks,
     /// No pod of this agent is Ready there.
     Agent(&'a str),
+    /// Nova doesn't answer, and the share wasn't Ready before.
+    Unasked,
     /// Its nova-compute doesn't report to Nova.
     Silent,
     /// Its compute service is disabled since it registered.
@@ -66,7 +72,7 @@ impl Fault<'_> {
             Self::Lacks => Reason::RequirementMissing,
             Self::Agent(_) => Reason::Starting,
             Self::Silent => Reason::NotRegistered,
-            Self::New | Self::Unlisted => Reason::WaitingFor("Nova"),
+            Self::Unasked | Self::New | Self::Unlisted => Reason::WaitingFor("Nova"),
             Self::Outside => Reason::WaitingFor(WAITS),
             Self::Disabled => Reason::ComputeServiceDisabled,
         }
@@ -76,6 +82,7 @@ impl Fault<'_> {
         match self {
             Self::Lacks => format!("{node} lacks something that its agents need"),
             Self::Agent(agent) => format!("{node} has no Ready pod of {agent}"),
+            Self::Unasked => format!("Nova can't be asked about {node}"),
             Self::Silent => format!("{node} has no nova-compute that reports to Nova"),
             Self::New => format!("the compute service of {node} is disabled since it registered"),
             Self::Unlisted => format!("Nova doesn't list the hypervisor of {node}"),
@@ -154,8 +161,10 @@ impl Hosts<'_> {
                 false => Fault::Agent(agent),
             });
         }
-        let Lookup::Found(services) = &self.computes.services else {
-            return None;
+        let services = match &self.computes.services {
+            Lookup::Found(services) => services,
+            Lookup::Unknown(_) if !self.was_ready => return Some(Fault::Unasked),
+            Lookup::Unknown(_) | Lookup::Missing => return None,
         };
         let Some(service) = services.get(name).filter(|service| service.is_up) else {
             return Some(Fault::Silent);

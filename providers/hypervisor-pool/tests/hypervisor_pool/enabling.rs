@@ -18,10 +18,10 @@ fn with_new() -> (Cluster, Nova) {
     (cluster, nova)
 }
 
-/// Which compute services aren't enabled yet. It is only there while there are some.
+/// Which compute services aren't enabled yet, if there are some.
 fn waits(cluster: &Cluster) -> Option<String> {
-    let condition = find_condition(cluster, &share_key("prod"), "ComputeServicesEnabled");
-    condition.map(|[_, _, message]| message)
+    let [status, _, message] = condition(cluster, "prod", "ComputeServicesEnabled");
+    (status != "True").then_some(message)
 }
 
 #[test]
@@ -112,6 +112,7 @@ fn share_does_not_fail_while_nothing_is_known_of_a_new_host(
     #[case] why: &str,
 ) {
     let (mut cluster, nova) = with_new();
+    run_pods(&mut cluster, "prod", &["node-a", "node-b"]);
     if is_in_aggregate {
         cluster.edit(&share_key("prod"), |share| {
             share["spec"]["availabilityZone"] = json!("zone-a");
@@ -147,17 +148,44 @@ fn share_does_not_fail_while_nothing_is_known_of_a_new_host(
 /// It isn't in the aggregate because its hypervisor isn't known.
 #[test]
 fn share_does_not_fail_while_the_hypervisor_of_a_new_host_is_not_known() {
-    let (mut cluster, nova) = with_new();
+    let (mut cluster, nova) = started();
+    run_pods(&mut cluster, "prod", &["node-a", "node-b"]);
     cluster.edit(&share_key("prod"), |share| {
         share["spec"]["availabilityZone"] = json!("zone-a");
     });
-    nova.change(|state| state.hides_hypervisors = true);
+    later(&mut cluster);
+    nova.change(|state| {
+        state.services.get_mut("node-b").unwrap().disabled = Some(NEW.to_owned());
+        state.aggregates[0].hosts.remove("node-b");
+        state.hides_hypervisors = true;
+    });
     for _ in 0..2 {
         later(&mut cluster);
     }
     let enabled = condition(&cluster, "prod", "ComputeServicesEnabled");
     assert_eq!(enabled[0], "Unknown");
     assert_ne!(condition(&cluster, "prod", "Ready")[1], "WaitingForNova");
+}
+
+/// None of its nodes takes servers, as far as Nova was asked.
+#[test]
+fn share_is_not_ready_while_nova_does_not_answer_before_its_hosts_are_enabled() {
+    let (mut cluster, nova) = started();
+    run_pods(&mut cluster, "prod", &["node-a", "node-b"]);
+    nova.change(|state| {
+        for service in state.services.values_mut() {
+            service.disabled = Some(NEW.to_owned());
+        }
+        state.hides_hypervisors = true;
+    });
+    for is_unreachable in [false, true] {
+        nova.change(|state| state.is_unreachable = is_unreachable);
+        later(&mut cluster);
+        for type_ in ["ComputeServicesEnabled", "HostsWorking", "Ready"] {
+            let [status, reason, _] = condition(&cluster, "prod", type_);
+            assert_eq!([status, reason], ["False", "WaitingForNova"]);
+        }
+    }
 }
 
 #[test]

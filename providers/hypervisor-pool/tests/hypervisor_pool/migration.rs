@@ -7,6 +7,7 @@ use provider_composer_testing::Cluster;
 use serde_json::{Value, json};
 
 use crate::fixture::*;
+use crate::nova::Nova;
 
 fn secret_key() -> Key {
     Key::of::<Secret>("agents-prod", "nova-migration")
@@ -52,6 +53,7 @@ fn shares_have_keys_of_their_own() {
 #[test]
 fn secret_without_a_key_is_named_and_stays() {
     let mut cluster = cluster();
+    Nova::connect(&mut cluster);
     settle(&mut cluster, "prod");
     run_agents(&mut cluster, "prod");
     settle(&mut cluster, "prod");
@@ -81,6 +83,7 @@ fn secret_without_a_key_is_named_and_stays() {
 #[test]
 fn nodes_whose_image_has_no_ssh_server_are_named_with_what_to_do() {
     let mut cluster = cluster();
+    Nova::connect(&mut cluster);
     settle(&mut cluster, "prod");
     run_agents(&mut cluster, "prod");
     cluster.set_status(

@@ -8,6 +8,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::fixture::*;
+use crate::nova::Nova;
 
 /// A share of a pool with a physical network.
 fn connected_cluster(network: Value) -> Cluster {
@@ -17,6 +18,7 @@ fn connected_cluster(network: Value) -> Cluster {
         json!({ "mode": "Shared", "physicalNetworks": [network] }),
     );
     put_share(&mut cluster, "prod", json!({ "gateway": true }));
+    Nova::connect(&mut cluster);
     settle(&mut cluster, "prod");
     cluster
 }

@@ -4,10 +4,10 @@ use jiff::SignedDuration;
 use provider_composer_testing::Cluster;
 use rstest::rstest;
 
-use super::{ready, two_of_three, working, working_hosts};
+use super::{NODES, ready, two_of_three, working, working_hosts};
 use crate::drain::pod;
 use crate::fixture::*;
-use crate::nova::later;
+use crate::nova::{Nova, later};
 
 #[rstest]
 #[case(2, "True")]
@@ -166,4 +166,55 @@ fn whether_nodes_work_is_unknown_while_nova_does_not_answer() {
     pod(&mut cluster, "libvirt", "node-b", Some(true));
     later(&mut cluster);
     assert_eq!(working_hosts(&cluster)[0], "True");
+}
+
+/// All of its compute services may be disabled since they registered.
+#[test]
+fn share_that_was_never_ready_waits_for_an_answer_of_nova() {
+    let mut cluster = cluster();
+    let nova = Nova::connect(&mut cluster);
+    nova.change(|state| state.is_unreachable = true);
+    settle(&mut cluster, "prod");
+    run_pods(&mut cluster, "prod", &["node-a", "node-b"]);
+    later(&mut cluster);
+    let enabled = |cluster: &Cluster| condition(cluster, "prod", "ComputeServicesEnabled");
+    assert_eq!(
+        enabled(&cluster),
+        [
+            "False",
+            "WaitingForNova",
+            "Nova can't be asked which compute services are disabled since they registered: nova doesn't answer"
+        ]
+        .map(str::to_owned)
+    );
+    assert_eq!(
+        condition(&cluster, "prod", "Ready"),
+        [
+            "False",
+            "WaitingForNova",
+            "0 of 2 nodes work, and Ready needs 1: Nova can't be asked about node-a, Nova can't be asked about node-b. See the other \
+             conditions of the HypervisorShare"
+        ]
+        .map(str::to_owned)
+    );
+    nova.change(|state| state.is_unreachable = false);
+    later(&mut cluster);
+    assert_eq!(enabled(&cluster)[0], "True");
+    assert_eq!(ready(&cluster), "True");
+}
+
+#[test]
+fn share_that_was_ready_becomes_ready_again_while_nova_does_not_answer() {
+    let (mut cluster, nova) = working(1);
+    nova.change(|state| state.is_unreachable = true);
+    later(&mut cluster);
+    for is_ready in [false, true] {
+        for node in NODES {
+            pod(&mut cluster, "libvirt", node, Some(is_ready));
+        }
+        later(&mut cluster);
+        let enabled = condition(&cluster, "prod", "ComputeServicesEnabled");
+        assert_eq!(enabled[0], "Unknown");
+        assert_eq!(ready(&cluster) == "True", is_ready);
+    }
 }
