@@ -65,6 +65,8 @@ const REFUSED: [(&str, &str); 33] = [
     ("workarounds", "disable_deep_image_inspection"),
     ("workarounds", "disable_rootwrap"),
 ];
+/// An option of those sections that conductors alone read (nova/db/main/api.py, `service_create`). A change of it restarts no nova-compute.
+const OF_CONDUCTORS: (&str, &str) = ("DEFAULT", "enable_new_services");
 /// Sections that only nova-compute and its privileged helpers read.
 const ITS_OWN: [&str; 8] = [
     "libvirt",
@@ -81,7 +83,8 @@ const ITS_OWN: [&str; 8] = [
 pub fn takes(section: &str, option: &str, is_plain: bool) -> bool {
     let given = (section, option);
     let is_plain = is_plain && TAKEN.contains(&section) && option != "insecure";
-    (is_plain && !REFUSED.contains(&given)) || TEXTS.contains(&given)
+    let is_left = REFUSED.contains(&given) || given == OF_CONDUCTORS;
+    (is_plain && !is_left) || TEXTS.contains(&given)
 }
 
 /// Checks that there is no option that nobody would take.

@@ -205,7 +205,9 @@ fn hypervisors_take_harmless_options_alone() {
     let mut cluster = running();
     change(&mut cluster, |spec| {
         spec["extraConfig"] = json!({
-            "DEFAULT": { "cpu_allocation_ratio": "4.0", "default_availability_zone": "here" },
+            "DEFAULT": {
+                "cpu_allocation_ratio": "4.0", "default_availability_zone": "here", "enable_new_services": "false",
+            },
             "api": { "max_limit": "10" },
             "compute": { "cpu_shared_set": "0-7" },
             "glance": { "api_servers": "http://192.0.2.1", "insecure": "true", "num_retries": "5" },
@@ -227,6 +229,7 @@ fn hypervisors_take_harmless_options_alone() {
     }
     for left in [
         "default_availability_zone",
+        "enable_new_services",
         "max_limit",
         "api_servers",
         "insecure",
