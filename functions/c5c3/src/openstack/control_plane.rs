@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::Recipe;
 use super::keys::secret_name;
-use super::shares;
+use super::shares::{self, Shares};
 use super::site::CONTROL_PLANE;
 use super::wanted::{Rbd, Storage, Storages};
 use crate::composed::{Composed, Creation};
@@ -100,6 +100,7 @@ impl Recipe<'_> {
     pub fn control_plane(
         &self,
         storages: &Storages,
+        shares: &Shares,
         composed: &mut Composed<'_>,
     ) -> Result<Observation<ControlPlaneStatus>, Fatal> {
         let claim = &self.cluster.spec;
@@ -116,7 +117,7 @@ impl Recipe<'_> {
             storage: Some(self.storage(storages, composed)),
             infrastructure: preset.infrastructure.clone(),
             backup: self.presets.backup.clone(),
-            services: Some(self.services(&preset.services)?),
+            services: Some(self.services(&preset.services, shares)?),
             cortex: cortex.map(|cortex| CortexComponent {
                 enabled: true,
                 replicas: preset.cortex.as_ref().map(|preset| preset.replicas),
@@ -191,7 +192,11 @@ impl Recipe<'_> {
     ///
     /// # Errors
     /// The preset has one place for the backups of all claims, which each tenant could read and delete.
-    fn services(&self, preset: &ControlPlaneServices) -> Result<ControlPlaneServices, Fatal> {
+    fn services(
+        &self,
+        preset: &ControlPlaneServices,
+        shares: &Shares,
+    ) -> Result<ControlPlaneServices, Fatal> {
         if preset.cinder.backup.is_some() {
             return Err(Fatal::new(
                 "the Composition's input sets services.cinder.backup, one place for the volumes of all claims, where each could \
@@ -205,6 +210,7 @@ impl Recipe<'_> {
         }
         services.octavia.get_or_insert_default().enabled = wanted.octavia;
         services.manila.get_or_insert_default().enabled = wanted.manila;
+        self.disable_new_services(shares, &mut services.nova.overrides);
         self.expose(&mut services)?;
         Ok(services)
     }

@@ -1,6 +1,7 @@
 //! The ControlPlane that exists: read once in a call, for all that follows from it.
 
 use c5c3_api::control_plane::{ControlPlaneNetwork, ControlPlaneStatus, TenantAccess};
+use c5c3_api::parts::ExtraConfig;
 use function_protocol::Request;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
@@ -26,6 +27,8 @@ pub struct LastSpec {
     pub tempest: Option<IgnoredAny>,
     #[serde(deserialize_with = "if_readable")]
     global: LastGlobal,
+    #[serde(deserialize_with = "if_readable")]
+    services: LastServices,
 }
 
 #[derive(Default, Deserialize)]
@@ -34,9 +37,25 @@ struct LastGlobal {
     network: Option<ControlPlaneNetwork>,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct LastServices {
+    nova: LastNova,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct LastNova {
+    extra_config: ExtraConfig,
+}
+
 /// Empty where it can't be read: the rest of the spec can be.
-fn if_readable<'de, D: Deserializer<'de>>(global: D) -> Result<LastGlobal, D::Error> {
-    Ok(LastGlobal::deserialize(global).unwrap_or_default())
+fn if_readable<'de, D, T>(part: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(T::deserialize(part).unwrap_or_default())
 }
 
 impl Existing {
@@ -57,6 +76,12 @@ impl Existing {
     /// The networks that it was last wanted with.
     pub fn network(&self) -> Option<&ControlPlaneNetwork> {
         self.spec.as_ref()?.global.network.as_ref()
+    }
+
+    /// The value of an option, by section and name, of the Nova that it was last wanted with.
+    pub fn nova_option(&self, (section, option): (&str, &str)) -> Option<&str> {
+        let options = &self.spec.as_ref()?.services.nova.extra_config.0;
+        options.get(section)?.get(option).map(String::as_str)
     }
 }
 

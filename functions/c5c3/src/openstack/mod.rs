@@ -10,6 +10,7 @@ mod deletion;
 mod existing;
 mod exposure;
 mod keys;
+mod new_hosts;
 mod part;
 mod pool_quota;
 mod pools_observed;
@@ -87,7 +88,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let mut shares = recipe.shares(&mut composed)?;
     shares.waiting.extend(recipe.agents(&mut composed)?);
     recipe.quota(request, &mut composed)?;
-    let control_plane = recipe.control_plane(&storages, &mut composed)?;
+    let control_plane = recipe.control_plane(&storages, &shares, &mut composed)?;
     let tenant = recipe.tenant(&mut composed)?;
     recipe.deletion(&storages, tenant.is_some(), &mut composed)?;
     let (retained, holds) =

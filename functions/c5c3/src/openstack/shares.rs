@@ -8,7 +8,7 @@ use c5c3_api::{Condition, HypervisorClusterSpec};
 use function_protocol::Fatal;
 use serde_json::Value;
 
-use super::Recipe;
+use super::{Recipe, new_hosts};
 use crate::composed::Composed;
 use crate::manifest::{Kind, Manifest};
 use crate::observed::{Observation, condition};
@@ -49,6 +49,8 @@ pub struct Shares {
     pub aggregates: Vec<PoolCondition>,
     /// Whether all leased nodes of each pool work, as its share says; none where it says nothing.
     pub working: Vec<PoolCondition>,
+    /// Whether the operator of each pool enables new compute services; none where that isn't known.
+    pub enabling: Vec<Option<bool>>,
 }
 
 /// Name of the composed resource for a pool.
@@ -113,6 +115,7 @@ impl Recipe<'_> {
             let leased = observation.status.host_count.unwrap_or_default();
             shares.hosts.insert(pool.name.to_string(), leased);
             let conditions = &observation.status.conditions;
+            shares.enabling.push(new_hosts::enables(conditions));
             if observation.exists && !(observation.synced && is_ready(&observation.status)) {
                 let why = why(&observation);
                 shares

@@ -4,6 +4,7 @@ mod agents;
 mod bootstrap;
 mod exposure;
 mod mistakes;
+mod new_hosts;
 mod pool_quotas;
 mod pools;
 mod pools_observed;

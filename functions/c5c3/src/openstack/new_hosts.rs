@@ -1,0 +1,56 @@
+//! New hosts, which take no servers before they are in the aggregate of their share: Nova disables their compute services when they register,
+//! and the hypervisor-pool-operator enables them.
+
+use c5c3_api::Condition;
+use c5c3_api::control_plane::Overrides;
+
+use super::Recipe;
+use super::shares::Shares;
+use crate::observed::condition;
+
+/// Section and name of Nova's option that new compute services are enabled.
+const OPTION: (&str, &str) = ("DEFAULT", "enable_new_services");
+/// Its value where they aren't.
+const DISABLED: &str = "false";
+
+/// The share's condition about new compute services. An operator that reports it in every reconcile enables them, and lets a share that
+/// wasn't Ready wait for Nova.
+const ENABLED: &str = "ComputeServicesEnabled";
+/// A condition that earlier operators report too.
+const LEASED: &str = "NodesLeased";
+
+/// Returns whether the operator of a share enables new compute services, as the share's conditions tell. None if they tell nothing, or if
+/// Nova doesn't answer it: it may never have reached the Nova of a share that an earlier operator called Ready.
+pub fn enables(conditions: &[Condition]) -> Option<bool> {
+    match condition(conditions, ENABLED) {
+        Some(said) if said.status == "Unknown" => None,
+        Some(_) => Some(true),
+        None => condition(conditions, LEASED).map(|_| false),
+    }
+}
+
+impl Recipe<'_> {
+    /// Lets Nova disable new compute services where the operators of all shares enable them, unless the Composition's input sets the option.
+    /// While that isn't known of a share, as of a new one, the option stays as it is: each change restarts Nova.
+    pub fn disable_new_services(&self, shares: &Shares, nova: &mut Overrides) {
+        let (section, option) = OPTION;
+        let extra = &mut nova.extra_config.0;
+        let is_given = extra
+            .get(section)
+            .is_some_and(|options| options.contains_key(option));
+        let mut secrets = nova.extra_config_secrets.iter();
+        if is_given || secrets.any(|given| (&*given.section, &*given.option) == OPTION) {
+            return;
+        }
+        let enabling = &shares.enabling;
+        let is_disabled = match (enabling.contains(&Some(false)), enabling.contains(&None)) {
+            (true, _) => false,
+            (false, true) => self.existing.nova_option(OPTION) == Some(DISABLED),
+            (false, false) => !enabling.is_empty(),
+        };
+        if is_disabled {
+            let options = extra.entry(section.to_owned()).or_default();
+            options.insert(option.to_owned(), DISABLED.to_owned());
+        }
+    }
+}
