@@ -182,7 +182,11 @@ fn workload(
             options: vec!["--pyargv".to_owned(), arguments],
             ..Pods::of("api", control.clone())
         },
-        bus.watched(CINDER_SCHEDULER.name, scheduler),
+        // It starts while the others are older.
+        Pods {
+            peers: Some(Progress::Ready),
+            ..bus.watched(CINDER_SCHEDULER.name, scheduler)
+        },
     ];
     pods.extend(backends.iter().map(|backend| backend.pods(facts, desired)));
     pods.extend(backup.map(|place| backup::pods(facts, place, backends, desired)));

@@ -20,6 +20,8 @@ use crate::users;
 
 /// Annotation of pods: the ID of their application credential.
 const APPLICATION_CREDENTIAL: &str = "c5c3.io/application-credential";
+/// Annotation of pods that were started again at the end of an upgrade: the release.
+const PEERS: &str = "c5c3.io/peers";
 
 /// The observed state of a service: its Jobs, components and dependencies.
 pub struct ServiceContext<'a> {
@@ -105,6 +107,36 @@ impl<'a> ServiceContext<'a> {
         all.all(|one| one.rollout.is_done_with(&self.service.image))
     }
 
+    /// Whether all pods run the desired image, and all that they call runs the release.
+    fn is_followed(&self, workload: &Workload) -> bool {
+        let pods = workload.pods.iter();
+        let mut peers = pods.filter_map(|pods| pods.peers.as_ref());
+        self.is_rolled() && peers.all(Progress::is_ready)
+    }
+
+    /// Whether nothing runs an older release any more, and no process takes what it calls for older.
+    fn is_complete(&self, workload: &Workload) -> bool {
+        let release = self.service.release.to_string();
+        let keeps_versions = |one: &ComponentState<'_>| {
+            let mut pods = workload.pods.iter();
+            pods.any(|pods| pods.peers.is_some() && pods.component == one.component.name)
+        };
+        let mut components = self.components.iter();
+        let is_started_again = components.all(|one| {
+            !keeps_versions(one) || one.rollout.annotation(PEERS) == Some(release.as_str())
+        });
+        self.is_followed(workload) && is_started_again
+    }
+
+    /// The release whose upgrade starts pods again at its end, from then on.
+    fn peers(&self, rollout: &Rollout, pods: &Pods, workload: &Workload) -> Option<String> {
+        pods.peers.as_ref()?;
+        let release = self.service.release.to_string();
+        let has_started = rollout.template_annotation(PEERS) == Some(release.as_str());
+        let starts = self.service.upgrades() && self.is_followed(workload);
+        (has_started || starts).then_some(release)
+    }
+
     /// Whether a component is known to run nothing, or pods of another image than the desired one.
     pub fn is_behind(&self, component: &str) -> bool {
         let mut all = self.components.iter();
@@ -157,8 +189,8 @@ impl<'a> ServiceContext<'a> {
         });
         let schema = match &workload {
             Ok(workload) => {
-                let (rolled, migrations) = (self.is_rolled(), &workload.migrations);
-                migrations.compose(service, &self.jobs, rolled, desired)?
+                let (complete, migrations) = (self.is_complete(workload), &workload.migrations);
+                migrations.compose(service, &self.jobs, complete, desired)?
             }
             Err(pending) => {
                 self.jobs.keep_migrations(desired);
@@ -284,6 +316,10 @@ impl<'a> ServiceContext<'a> {
                 if !pods.prerequisites.is_ready() {
                     return Err(pods.prerequisites.clone());
                 }
+                if pods.peers.is_some() && matches!(rollout.progress, Progress::Unknown { .. }) {
+                    // They would be replaced if they lost their annotation.
+                    return Err(rollout.progress.clone());
+                }
                 Ok((workload, pods, certificate))
             }),
             (Err(pending), _) => Err(pending.clone()),
@@ -291,11 +327,15 @@ impl<'a> ServiceContext<'a> {
         };
         match ready {
             Ok((workload, pods, certificate)) => {
-                let id = workload.application_credential.as_deref();
-                let annotations = id.map(|id| (APPLICATION_CREDENTIAL, id));
+                let credential = workload.application_credential.clone();
+                let peers = self.peers(rollout, pods, workload);
+                let annotations = [(APPLICATION_CREDENTIAL, credential), (PEERS, peers)];
+                let annotations = annotations.into_iter();
+                let annotations =
+                    annotations.filter_map(|(name, value)| Some((name.to_owned(), value?)));
                 pods.compose(
                     component,
-                    annotations,
+                    annotations.collect(),
                     certificate.as_ref(),
                     observed,
                     desired,

@@ -43,6 +43,9 @@ pub struct Pods {
     pub prerequisites: Progress,
     /// The message bus without whose connection no pod is ready.
     pub bus: Option<String>,
+    /// Whether what its processes call runs the release, besides the service's own pods. None unless they keep the versions that this had
+    /// when they started: an upgrade starts such pods again at its end.
+    pub peers: Option<Progress>,
     /// How many requests each replica of a WSGI component serves at once.
     pub workers: Workers,
     /// Additional options of uwsgi.
@@ -61,6 +64,7 @@ impl Pods {
             program,
             prerequisites: Progress::Ready,
             bus: None,
+            peers: None,
             workers: Workers::default(),
             options: Vec::new(),
             periodic: Vec::new(),
@@ -76,11 +80,11 @@ impl Pods {
         }
     }
 
-    /// Applies the Deployment or StatefulSet of the component. A change of the annotation or of the certificate rolls the pods.
+    /// Applies the Deployment or StatefulSet of the component. A change of an annotation or of the certificate rolls the pods.
     pub(crate) fn compose(
         &self,
         component: &Component<'_>,
-        annotation: Option<(&str, &str)>,
+        mut annotations: BTreeMap<String, String>,
         certificate: Option<&Certificate>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
@@ -102,8 +106,6 @@ impl Pods {
         if let Some(seconds) = shutdown {
             program = program.variable(SHUTDOWN, seconds.to_string());
         }
-        let annotation = annotation.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let mut annotations: BTreeMap<String, String> = annotation.into_iter().collect();
         if let Some(certificate) = certificate {
             program = program.mount(
                 "tls",

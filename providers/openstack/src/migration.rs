@@ -16,7 +16,8 @@ pub enum Phase {
     Sync,
     /// While the older release runs: adds what the new release needs.
     Expand,
-    /// After the last pod of the older release has terminated: removes what only that release needed.
+    /// After the last pod of the older release has terminated, and all that the pods call runs the new one: removes what only the older
+    /// release needed.
     Contract,
 }
 
@@ -67,8 +68,8 @@ impl Migrations {
         places.into_iter().collect::<Vec<_>>().join(" and ")
     }
 
-    /// Migrates the databases to the desired release. An upgrade can be reverted until its last phase starts. `rolled` is whether
-    /// all pods run the desired image.
+    /// Migrates the databases to the desired release. An upgrade can be reverted until its last phase starts. `complete` is whether
+    /// nothing runs an older release any more.
     ///
     /// # Errors
     /// The databases can't be reverted any more.
@@ -76,7 +77,7 @@ impl Migrations {
         &self,
         service: &Service<'_>,
         jobs: &Jobs<'_>,
-        rolled: bool,
+        complete: bool,
         desired: &mut DesiredState,
     ) -> Result<Schema, Failure> {
         let upgrade_from = service
@@ -120,7 +121,7 @@ impl Migrations {
         // A reverted upgrade has nothing to do: the older program doesn't support the newer schema.
         jobs.keep_done(desired);
         let progress = run(&self.upgrade(), service, jobs, desired);
-        if !progress.is_ready() || !rolled {
+        if !progress.is_ready() || !complete {
             return Ok(Schema {
                 serves: progress.is_ready(),
                 progress,

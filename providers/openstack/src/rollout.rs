@@ -239,8 +239,12 @@ impl Rollout {
 
     /// An annotation of all pods, once the rollout is complete.
     pub fn annotation(&self, name: &str) -> Option<&str> {
-        let value = self.annotations.get(name).filter(|_| self.done);
-        value.map(String::as_str)
+        self.template_annotation(name).filter(|_| self.done)
+    }
+
+    /// An annotation of the pods' template. Some pods may still be without it.
+    pub fn template_annotation(&self, name: &str) -> Option<&str> {
+        self.annotations.get(name).map(String::as_str)
     }
 }
 

@@ -97,6 +97,12 @@ impl<'a> Service<'a> {
         })
     }
 
+    /// Whether another release is installed than the desired one.
+    pub fn upgrades(&self) -> bool {
+        self.installed
+            .is_some_and(|installed| installed != self.release)
+    }
+
     /// The name of an object of this service: the resource's name and a purpose.
     pub fn named(&self, purpose: &str) -> String {
         format!("{}-{purpose}", self.name)

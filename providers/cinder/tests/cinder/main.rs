@@ -4,6 +4,7 @@
 
 mod backends;
 mod purge;
+mod upgrade;
 
 use c5c3_api::cinder::CinderSpec;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
