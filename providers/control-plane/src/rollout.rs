@@ -103,7 +103,7 @@ impl View<'_> {
             .collect()
     }
 
-    /// The release of a node that is to have another: its own, where its databases have come to a later one.
+    /// The release of a node that is to have another: its own, where it can't come back from a later one.
     fn reachable(&self, node: Node, tags: &'static Tags) -> &'static Tags {
         let runs = self.survey.get(&node).and_then(Sight::release);
         match runs {
@@ -121,7 +121,10 @@ impl View<'_> {
             match self.survey.get(&step.node) {
                 Some(sight) if sight.serves(&release) => None,
                 Some(sight) if sight.progress.is_ready() => {
-                    Some(format!("{} doesn't run {release} yet", step.title()))
+                    let computes = sight.computes().map(|computes| computes.message);
+                    let why = computes.filter(|why| !why.is_empty());
+                    let why = why.map_or_else(String::new, |why| format!(": {why}"));
+                    Some(format!("{} doesn't run {release} yet{why}", step.title()))
                 }
                 Some(sight) => Some(sight.message().to_owned()),
                 None => Some(format!("{} doesn't exist yet", step.title())),
@@ -217,10 +220,8 @@ impl Change<'_> {
                 releases: self.view.all(self.view.wanted),
             };
         };
-        let cinder = self.view.survey.get(&Node::Cinder);
-        let members = completion::counts_from(cinder, &update.release, since, now);
-        let databases = completion::migrates_until(self.view.survey, &update.release, since, now);
-        let deadline = members.max(databases) + TIMEOUT;
+        let from = completion::counts_from(self.view.survey, &update.release, since, now);
+        let deadline = from + TIMEOUT;
         let timed = phase != UpdatePhase::Validating;
         if let Some(failure) = self.failure(phase, &message, timed && now >= deadline) {
             let update = ReleaseUpdate {

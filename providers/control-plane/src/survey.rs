@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use c5c3_api::Condition;
 use provider_composer::{Key, Lookup, ObservedState, Owner, Progress, Reason, Resource, STALLED};
-use provider_openstack::Release;
 use provider_openstack::manifest::rabbitmq;
 use provider_openstack::table::Tags;
+use provider_openstack::{COMPUTES_UPGRADED, Release};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::graph::{Node, Step};
@@ -56,9 +58,21 @@ impl Sight {
         self.object.as_ref().found()?.pointer(pointer)
     }
 
-    /// The release that its databases have come to, where it has one.
+    /// The release that it can't come back from, where it has one: that of its databases, or the one that hypervisors were told to run.
     pub fn release(&self) -> Option<&'static Tags> {
-        Release::tags(self.text("/status/release")?).ok()
+        let field = match self.computes() {
+            Some(_) => "/spec/release",
+            None => "/status/release",
+        };
+        Release::tags(self.text(field)?).ok()
+    }
+
+    /// Whether hypervisors run the release that a Nova has told them to run, until that is complete.
+    pub fn computes(&self) -> Option<Condition> {
+        let conditions = self.value("/status/conditions")?.as_array()?;
+        let mut conditions = conditions.iter();
+        let computes = conditions.find(|condition| condition["type"] == COMPUTES_UPGRADED)?;
+        Condition::deserialize(computes).ok()
     }
 
     /// Whether it refuses the release that it is to return to.

@@ -121,6 +121,10 @@ pub struct OptionTables {
     pub rules: &'static str,
 }
 
+/// A condition of a Nova that has told hypervisors to run another release than before, until that is complete: whether nova-compute of all
+/// hosts runs it.
+pub const COMPUTES_UPGRADED: &str = "ComputesUpgraded";
+
 /// Nova's conductors run a new image before its other components.
 pub(crate) const AFTER_CONDUCTORS: &[&str] = &["conductor"];
 

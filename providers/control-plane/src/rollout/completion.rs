@@ -1,5 +1,5 @@
-//! What may take longer than a phase of a change of release otherwise may: Jobs that migrate databases have a limit of their own, and members
-//! of Cinder complete the work that they have begun before they are replaced.
+//! What may take longer than a phase of a change of release otherwise may: Jobs that migrate databases have a limit of their own, members of
+//! Cinder complete the work that they have begun before they are replaced, and nova-compute is replaced on all hosts of all hypervisor pools.
 
 use c5c3_api::condition::Condition;
 use jiff::{SignedDuration, Timestamp};
@@ -7,6 +7,7 @@ use provider_composer::Reason;
 use provider_openstack::{CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, NOVA_CONDUCTOR};
 use serde::Deserialize;
 
+use crate::graph::Node;
 use crate::survey::{Sight, Survey};
 
 /// The conditions of services that wait for Jobs which migrate databases. Nova's conductors wait for those of cells.
@@ -21,15 +22,18 @@ const REPLACED: [&str; 4] = [
     CINDER.api.condition,
 ];
 
-/// Returns when the timeout of a phase that began at `since` starts. It is `now` while components of Cinder wait for others whose pods are
-/// replaced, and the others are well; then the last change. It is never later than `since` plus the time in which each member may complete
-/// its work.
-pub fn counts_from(
-    cinder: Option<&Sight>,
-    release: &str,
-    since: Timestamp,
-    now: Timestamp,
-) -> Timestamp {
+/// Returns when the timeout of a phase that began at `since` starts. It is `now` while something has more time, and then the last change.
+pub fn counts_from(survey: &Survey, release: &str, since: Timestamp, now: Timestamp) -> Timestamp {
+    let [cinder, nova] = [Node::Cinder, Node::Nova].map(|node| survey.get(&node));
+    let members = members(cinder, release, since, now);
+    let computes = computes(nova, release, since, now);
+    let databases = databases(survey, release, since, now);
+    members.max(computes).max(databases)
+}
+
+/// The same while components of Cinder wait for others whose pods are replaced, and the others are well. It is never later than `since` plus the
+/// time in which each member may complete its work.
+fn members(cinder: Option<&Sight>, release: &str, since: Timestamp, now: Timestamp) -> Timestamp {
     let Some(cinder) = cinder.filter(|cinder| is_changing(cinder, release)) else {
         return since;
     };
@@ -49,14 +53,8 @@ pub fn counts_from(
     from.map_or(since, |from| from.clamp(since, latest))
 }
 
-/// Returns when the timeout of a phase that began at `since` starts. It is `now` while Jobs of services that are to have the release migrate
-/// databases; then the last change. A Job that fails, or can't start, has another reason.
-pub fn migrates_until(
-    survey: &Survey,
-    release: &str,
-    since: Timestamp,
-    now: Timestamp,
-) -> Timestamp {
+/// The same while Jobs of services that are to have the release migrate databases. A Job that fails, or can't start, has another reason.
+fn databases(survey: &Survey, release: &str, since: Timestamp, now: Timestamp) -> Timestamp {
     let migrates = Reason::WaitingFor("Job").to_string();
     let services = survey.values();
     let services = services.filter(|sight| sight.text("/spec/release") == Some(release));
@@ -68,6 +66,16 @@ pub fn migrates_until(
     });
     let latest = since.checked_add(MIGRATIONS).unwrap_or(since);
     from.max().map_or(since, |from| from.clamp(since, latest))
+}
+
+/// The same while Nova waits for hypervisors, however long: its release can't be taken back then.
+fn computes(nova: Option<&Sight>, release: &str, since: Timestamp, now: Timestamp) -> Timestamp {
+    let nova = nova.filter(|nova| nova.text("/spec/release") == Some(release));
+    match nova.and_then(Sight::computes) {
+        None => since,
+        Some(computes) if computes.status != "True" => now,
+        Some(computes) => changed(&computes).map_or(since, |changed| changed.min(now).max(since)),
+    }
 }
 
 fn conditions_of(service: &Sight) -> Vec<Condition> {

@@ -1,6 +1,7 @@
 //! A change of release: its order, its end, and its return when a phase fails.
 
 mod cinder;
+mod computes;
 mod migrations;
 mod resumption;
 
@@ -44,6 +45,16 @@ fn releases(stage: &Stage) -> Vec<(Node, &str)> {
 
 fn all(stage: &Stage, release: &str) -> bool {
     releases(stage).iter().all(|(_, has)| *has == release)
+}
+
+#[track_caller]
+fn assert_rolls_back_after(stage: &mut Stage, time: SignedDuration) {
+    stage.cluster.wait(time - SignedDuration::from_secs(1));
+    stage.settle();
+    assert_eq!(phase(stage), UpdatePhase::UpdatingServices);
+    stage.cluster.wait(SignedDuration::from_secs(2));
+    stage.settle();
+    assert_eq!(phase(stage), UpdatePhase::RollingBack);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use provider_control_plane::rollout::TIMEOUT;
 use provider_openstack::{CINDER_BACKUP, CINDER_VOLUME};
 use serde_json::json;
 
-use super::{phase, wants};
+use super::{assert_rolls_back_after, phase, wants};
 use crate::stage::{Stage, first};
 
 /// Reports of Cinder that its API is replaced since `begun`, and of its backup the condition's reason, and since when it has its status.
@@ -42,16 +42,6 @@ fn replaces_members_of_cinder() -> Stage {
     let begun = stage.cluster.now();
     report_cinder(&mut stage, begun, ("Ready", begun));
     stage
-}
-
-#[track_caller]
-fn assert_rolls_back_after(stage: &mut Stage, time: SignedDuration) {
-    stage.cluster.wait(time - SignedDuration::from_secs(1));
-    stage.settle();
-    assert_eq!(phase(stage), UpdatePhase::UpdatingServices);
-    stage.cluster.wait(SignedDuration::from_secs(2));
-    stage.settle();
-    assert_eq!(phase(stage), UpdatePhase::RollingBack);
 }
 
 #[test]
