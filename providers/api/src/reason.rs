@@ -164,7 +164,8 @@ reasons! {
         OwnedByOperator,
         /// `release` and the image's tag name different releases: correct one of them.
         ReleaseMismatch,
-        /// The database no longer works with the older release: set the newer one again. In a ControlPlane, change its spec.
+        /// The database no longer works with the older release, or hypervisors run the newer one: set the newer one again. In a ControlPlane,
+        /// change its spec.
         TooLateToGoBack,
         /// A Job failed. It is retried within minutes, or at the next time of its schedule: correct what its log reports.
         JobFailing,

@@ -4,7 +4,7 @@ use c5c3_api::hypervisor::CELL;
 use c5c3_api::nova::Cell;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Live, Lookup, ObservedState};
-use provider_openstack::{AgentSecret, Config, Files, Messaging, Prerequisite, Service};
+use provider_openstack::{AgentSecret, Config, Files, Messaging, Prerequisite, Release, Service};
 
 use crate::config::{CONFIG, Facts, STATE, path};
 use crate::consoles::Consoles;
@@ -54,6 +54,11 @@ pub fn published(
     observed: &ObservedState<'_>,
 ) -> Lookup<Live<Secret>> {
     secret(service, cell).lookup(observed)
+}
+
+/// The release that the Secret of a cell tells hypervisors to run.
+pub fn release(published: &Lookup<Live<Secret>>) -> Option<Release> {
+    AgentSecret::release(&published.as_ref().found()?.body)
 }
 
 /// Leaves the Secret of a cell as it is.

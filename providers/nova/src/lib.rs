@@ -12,6 +12,7 @@ mod options;
 mod pods;
 mod recipe;
 mod report;
+mod upgrade;
 
 use std::collections::BTreeMap;
 
@@ -97,6 +98,7 @@ impl Composer for Nova {
                 &cells,
             )?;
         }
+        upgrade::check(&service, &cells)?;
         desired.conditions.set("MessagingReady", &progress(&bus));
 
         let mut nova = Recipe {
@@ -108,6 +110,7 @@ impl Composer for Nova {
             removed: cells::removed(&service, spec, status, observed)?,
             continued: entry::continued(&subject.metadata.annotations),
             states: Vec::new(),
+            computes: upgrade::unread(),
         };
         let parts = all((
             &databases,

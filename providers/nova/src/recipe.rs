@@ -14,7 +14,7 @@ use crate::config::{self, Control, Facts};
 use crate::consoles::{self, Consoles};
 use crate::entry::{self, Former, State};
 use crate::pods::{daemon, program, workers};
-use crate::{compute, databases};
+use crate::{compute, databases, upgrade};
 
 /// Nova, as the steps of its recipe look at it.
 pub struct Recipe<'a> {
@@ -34,6 +34,8 @@ pub struct Recipe<'a> {
     pub continued: BTreeSet<&'a str>,
     /// How far each cell has come, those that are being removed last.
     pub states: Vec<(String, Progress)>,
+    /// Whether nova-compute of all hosts runs the release, once that is observed.
+    pub computes: Progress,
 }
 
 impl Recipe<'_> {
@@ -52,6 +54,7 @@ impl Recipe<'_> {
         let mut files = facts.control(control);
         let tasks = files.compose(service, desired).source();
         databases::check_upgrade(service, jobs, &tasks, control, desired)?;
+        self.observe_computes(&tasks, desired);
         let cell0 = facts.tasks(control.api, control.cell0, None);
         let cell0 = cell0.compose(service, desired);
         let mut migrations = databases::migrations(&cell0, control);
@@ -89,7 +92,7 @@ impl Recipe<'_> {
                 mappings.insert(state.name.clone(), state.mapping.clone());
             }
             pods.extend(self.cell(facts, cell, state, observed, desired));
-            if service.installed.is_some_and(|it| it != service.release) {
+            if service.upgrades() {
                 migrations.extend(databases::cell_migration(
                     service, facts, control, cell, desired,
                 ));
@@ -152,10 +155,10 @@ impl Recipe<'_> {
                 format!("/etc/nova/api-paste.ini;{}", config::CONFIG),
             );
         vec![
-            daemon_of(NOVA_CONDUCTOR.name),
-            daemon_of(NOVA_SCHEDULER.name),
+            self.calls_computes(daemon_of(NOVA_CONDUCTOR.name)),
+            self.calls_computes(daemon_of(NOVA_SCHEDULER.name)),
             pods(Pods::of(NOVA_METADATA.name, api.clone())),
-            pods(Pods::of(NOVA.api.name, api)),
+            self.calls_computes(pods(Pods::of(NOVA.api.name, api))),
         ]
     }
 
@@ -180,10 +183,7 @@ impl Recipe<'_> {
                 Pods::waiting(proxy, pending),
             ];
         };
-        let (rolled, upgrades) = (
-            self.context.is_rolled(),
-            service.installed.is_some_and(|it| it != service.release),
-        );
+        let (rolled, upgrades) = (self.context.is_rolled(), service.upgrades());
         let published = &cell.published;
         let publishes = match published {
             Lookup::Found(_) => rolled,
@@ -220,7 +220,7 @@ impl Recipe<'_> {
             Err(pending) => Pods::waiting(proxy, pending),
         };
         let conductor = bus.watched(conductor, program("nova-conductor", files));
-        vec![pods(conductor), proxy]
+        vec![self.calls_computes(pods(conductor)), proxy]
     }
 
     /// The Secret with the certificate of a proxy. Pods that run have the certificate that was there when they started, so they stay while
@@ -256,6 +256,7 @@ impl Recipe<'_> {
             self.states.push((cell, progress));
         }
         databases::keep_archive(&self.context.jobs, desired);
+        upgrade::keep(&self.context.jobs, desired);
     }
 }
 

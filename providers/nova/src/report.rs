@@ -29,6 +29,7 @@ impl Recipe<'_> {
         }
         desired.conditions.set("CellsReady", &sum(&self.states));
         self.consoles(desired);
+        self.report_computes(desired);
         let states = self.states.into_iter();
         states
             .map(|(name, state)| CellStatus {

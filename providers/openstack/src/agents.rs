@@ -7,6 +7,7 @@ use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState};
 
 use crate::files::Files;
 use crate::prerequisite::Prerequisite;
+use crate::release::Release;
 use crate::service::Service;
 
 /// The key with the release, which is no file.
@@ -69,6 +70,12 @@ impl<'a> AgentSecret<'a> {
             }
         }
         Ok(files)
+    }
+
+    /// The release that a published Secret tells agents to run.
+    pub fn release(secret: &Secret) -> Option<Release> {
+        let release = secret.data.as_ref()?.get(RELEASE)?;
+        std::str::from_utf8(&release.0).ok()?.parse().ok()
     }
 
     /// Looks for it.

@@ -7,6 +7,7 @@ mod cells;
 mod consoles;
 mod hypervisors;
 mod parts;
+mod upgrade;
 
 use c5c3_api::nova::NovaSpec;
 use k8s_openapi::api::apps::v1::Deployment;
