@@ -145,7 +145,7 @@ impl Blocker {
         match self {
             Self::Node => "the node to be Ready, or its Node to be deleted".to_owned(),
             Self::Disabled => {
-                "its compute service to be disabled: see the condition ComputeServicesUp".to_owned()
+                "its compute service to be disabled and Nova to say what is on it: see the condition ComputeServicesUp".to_owned()
             }
             Self::Servers(1) => "1 server to be deleted or moved".to_owned(),
             Self::Servers(count) => format!("{count} servers to be deleted or moved"),

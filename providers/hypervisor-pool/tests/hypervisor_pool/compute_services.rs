@@ -89,7 +89,7 @@ fn nothing_is_freed_while_nova_does_not_answer_unless_a_person_says_so() {
     let message = later(&mut cluster)[2].clone();
     assert!(
         message.ends_with(
-            "waits for its compute service to be disabled: see the condition ComputeServicesUp"
+            "waits for its compute service to be disabled and Nova to say what is on it: see the condition ComputeServicesUp"
         ),
         "{message}"
     );

@@ -112,7 +112,7 @@ fn node_is_drained_step_by_step_and_freed_at_the_end() {
     };
     assert_eq!(
         message(drained(&mut cluster)),
-        "1 of 2 nodes are drained; servers left: 0: node-b waits for its compute service to be disabled: see the condition \
+        "1 of 2 nodes are drained; servers left: 0: node-b waits for its compute service to be disabled and Nova to say what is on it: see the condition \
          ComputeServicesUp"
     );
     assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Draining"));
@@ -265,8 +265,8 @@ fn deleted_share_stays_until_its_nodes_are_empty() {
         [
             "False",
             "Draining",
-            "2 of 2 nodes are drained; servers left: 0: node-a waits for its compute service to be disabled: see the \
-             condition ComputeServicesUp; node-b waits for its compute service to be disabled: see the condition ComputeServicesUp"
+            "2 of 2 nodes are drained; servers left: 0: node-a waits for its compute service to be disabled and Nova to say what is on it: see the \
+             condition ComputeServicesUp; node-b waits for its compute service to be disabled and Nova to say what is on it: see the condition ComputeServicesUp"
         ]
         .map(str::to_owned)
     );

@@ -13,7 +13,7 @@ use crate::fixture::*;
 const LEASE: &str = "c5c3.node-restriction.kubernetes.io/control-plane";
 const SINCE: &str = "c5c3.node-restriction.kubernetes.io/lease-since";
 
-const SILENT: &str = "1 of 2 nodes are drained; servers left: 0: node-b waits for its compute service to be disabled: see the condition \
+const SILENT: &str = "1 of 2 nodes are drained; servers left: 0: node-b waits for its compute service to be disabled and Nova to say what is on it: see the condition \
                       ComputeServicesUp";
 
 #[test]
