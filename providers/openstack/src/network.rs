@@ -78,6 +78,8 @@ impl Component<'_> {
             metadata: self.metadata(),
             spec: Some(PodDisruptionBudgetSpec {
                 max_unavailable: Some(IntOrString::Int(1)),
+                // A pod that isn't ready serves nobody, and would hold up the drain of its node.
+                unhealthy_pod_eviction_policy: Some("AlwaysAllow".to_owned()),
                 selector: Some(selector(&labels)),
                 ..PodDisruptionBudgetSpec::default()
             }),

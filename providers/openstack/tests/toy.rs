@@ -27,7 +27,11 @@ fn toy_service_runs_with_its_database_bus_policies_and_ports() {
         let container = &deployment["spec"]["template"]["spec"]["containers"][0];
         assert_eq!(container["image"], format!("{REGISTRY}/toy:2.0.0"));
         assert!(cluster.get::<NetworkPolicy>(name).is_some(), "{name}");
-        assert!(cluster.get::<PodDisruptionBudget>(name).is_some(), "{name}");
+        let budget = cluster.get::<PodDisruptionBudget>(name).unwrap();
+        assert_eq!(
+            budget["spec"]["unhealthyPodEvictionPolicy"], "AlwaysAllow",
+            "{name}"
+        );
     }
     let service = cluster.get::<Service>("toy").unwrap();
     assert_eq!(service["spec"]["ports"][0]["port"], 9999);

@@ -14,15 +14,18 @@ use super::pods::Pods;
 const DNS: [u16; 2] = [53, 8053];
 /// Where a node's own DNS cache listens.
 const NODE_LOCAL_DNS: &str = "169.254.20.10/32";
-/// What is no public address: private, shared, loopback and link-local ones (RFC 6890).
-const NOT_PUBLIC: [&str; 7] = [
+/// What is no public address: private, shared, loopback, link-local, reserved ones, and those for protocols and benchmarks (RFC 6890).
+const NOT_PUBLIC: [&str; 10] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
     "100.64.0.0/10",
     "127.0.0.0/8",
     "169.254.0.0/16",
     "172.16.0.0/12",
+    "192.0.0.0/24",
     "192.168.0.0/16",
+    "198.18.0.0/15",
+    "240.0.0.0/4",
 ];
 
 /// Peers and ports of a rule, as ingress and egress rules have them; none stands for all.
@@ -80,5 +83,34 @@ pub(super) fn port(protocol: &str, port: u16) -> NetworkPolicyPort {
         port: Some(IntOrString::Int(port.into())),
         protocol: Some(protocol.to_owned()),
         ..NetworkPolicyPort::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use c5c3_api::Cidr;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::private("10.1.2.3", false)]
+    #[case::of_a_provider("100.127.0.1", false)]
+    #[case::for_protocols("192.0.0.170", false)]
+    #[case::for_benchmarks("198.19.0.1", false)]
+    #[case::reserved("255.0.0.1", false)]
+    #[case::below_them("198.17.255.255", true)]
+    #[case::above_them("198.20.0.0", true)]
+    #[case::in_the_internet("9.9.9.9", true)]
+    fn public_addresses_are_those_of_the_internet(
+        #[case] address: Ipv4Addr,
+        #[case] is_public: bool,
+    ) {
+        let mut ranges = NOT_PUBLIC
+            .iter()
+            .map(|range| range.parse::<Cidr>().unwrap());
+        assert_eq!(!ranges.any(|range| range.contains(address)), is_public);
     }
 }
