@@ -69,11 +69,23 @@ impl Migrations {
     }
 
     /// Migrates the databases to the desired release. An upgrade can be reverted until its last phase starts. `complete` is whether
-    /// nothing runs an older release any more.
+    /// nothing runs an older release any more. Whatever migrates them already ends first.
     ///
     /// # Errors
     /// The databases can't be reverted any more.
     pub(crate) fn compose(
+        &self,
+        service: &Service<'_>,
+        jobs: &Jobs<'_>,
+        complete: bool,
+        desired: &mut DesiredState,
+    ) -> Result<Schema, Failure> {
+        let schema = self.migrate(service, jobs, complete, desired)?;
+        jobs.keep_running_migrations(desired);
+        Ok(schema)
+    }
+
+    fn migrate(
         &self,
         service: &Service<'_>,
         jobs: &Jobs<'_>,
@@ -101,12 +113,9 @@ impl Migrations {
             {
                 // The upgrade is complete.
                 run(&contract, service, jobs, desired);
-                jobs.keep_running_migrations(desired);
                 return Ok(Schema::at(service.release));
             }
             let progress = run(&self.phase(Phase::Sync), service, jobs, desired);
-            // Those of an upgrade that is taken back.
-            jobs.keep_running_migrations(desired);
             let serves = progress.is_ready();
             if !serves {
                 jobs.keep_done(desired);

@@ -135,6 +135,27 @@ fn migration_that_runs_when_an_upgrade_is_taken_back_is_not_broken_off() {
     assert!(!tasks(&cluster).contains("db-expand"));
 }
 
+/// Pods become unready at any time.
+#[test]
+fn migration_that_contracts_is_not_broken_off_while_a_pod_is_not_ready() {
+    let mut cluster = running(MANAGED);
+    release(&mut cluster, "2026.1");
+    while !contracts(&cluster, "2026.1") {
+        cluster.simulate();
+        cluster.compose(&KEYSTONE, "keystone").unwrap();
+    }
+    let contract = job(&cluster, "db-contract");
+    cluster.change::<Job>(&contract, |job| {
+        job["status"] = json!({ "active": 1, "ready": 1 })
+    });
+    cluster.change::<Deployment>("keystone", |deployment| {
+        deployment["status"] =
+            json!({ "conditions": [{ "type": "Available", "status": "False" }] });
+    });
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert_eq!(job(&cluster, "db-contract"), contract);
+}
+
 #[test]
 fn another_image_of_the_release_is_taken_after_an_upgrade() {
     let mut cluster = running(MANAGED);
