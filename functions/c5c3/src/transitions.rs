@@ -103,6 +103,19 @@ pub fn result(
     }
 }
 
+/// Sets a condition that nothing has to say any more, where it was set before: Crossplane keeps one that isn't set.
+pub fn lapse(
+    response: &mut Response,
+    type_: &str,
+    holds: Option<bool>,
+    reason: Reason,
+    message: &str,
+) {
+    if response.had_condition(type_) {
+        result(response, type_, holds, reason.name(), message.to_owned());
+    }
+}
+
 /// Sets a condition that is no news: something comes after what another condition waits for.
 pub fn await_turn(response: &mut Response, type_: &str, message: &str) {
     let reason = Reason::Pending.to_string();

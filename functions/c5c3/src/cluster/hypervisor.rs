@@ -162,11 +162,7 @@ fn settings_applied(
             let reason = Reason::NotApplied;
             transitions::set(response, SETTINGS_APPLIED, false, reason, message);
         }
-        None if response.had_condition(SETTINGS_APPLIED) => {
-            let reason = Reason::Ready;
-            transitions::set(response, SETTINGS_APPLIED, true, reason, String::new());
-        }
-        None => {}
+        None => transitions::lapse(response, SETTINGS_APPLIED, Some(true), Reason::Ready, ""),
     }
 }
 

@@ -117,10 +117,7 @@ impl Recipe<'_> {
                 };
                 transitions::repeat(response, IMAGES_READY, holds, &said, false);
             }
-            None if response.had_condition(IMAGES_READY) => {
-                transitions::set(response, IMAGES_READY, true, Reason::Ready, String::new());
-            }
-            None => {}
+            None => transitions::lapse(response, IMAGES_READY, Some(true), Reason::Ready, ""),
         }
     }
 }

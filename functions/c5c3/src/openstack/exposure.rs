@@ -70,10 +70,10 @@ impl Recipe<'_> {
                 Reason::Waiting,
                 "the c5c3-operator hasn't reported whether the APIs are exposed",
             ),
-            (None, None) if response.had_condition(EXPOSED) => {
-                (Reason::NotOffered, "the site exposes no APIs")
+            (None, None) => {
+                let (reason, message) = (Reason::NotOffered, "the site exposes no APIs");
+                return transitions::lapse(response, EXPOSED, None, reason, message);
             }
-            (None, None) => return,
         };
         transitions::result(response, EXPOSED, None, reason.name(), message.to_owned());
     }

@@ -17,9 +17,9 @@ pub fn pools_observed(control_plane: &ControlPlaneStatus, response: &mut Respons
             let wrong = [Reason::CephUnreachable, Reason::NearlyFull];
             let is_wrong = wrong.iter().any(|reason| reported.reason == reason.name());
             transitions::note(response, type_, reported, is_wrong);
-        } else if response.had_condition(type_) {
-            let message = "no service reports its pools".to_owned();
-            transitions::result(response, type_, None, Reason::Waiting.name(), message);
+        } else {
+            let message = "no service reports its pools";
+            transitions::lapse(response, type_, None, Reason::Waiting, message);
         }
     }
 }

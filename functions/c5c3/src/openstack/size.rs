@@ -97,7 +97,7 @@ impl Recipe<'_> {
         if !sentences.is_empty() {
             let message = sentences.join(". ");
             transitions::set(response, SIZE_ACCEPTED, false, Reason::Unsupported, message);
-        } else if response.had_condition(SIZE_ACCEPTED) {
+        } else {
             let mut accepted = self.cluster.metadata.lower_quotas().into_iter();
             let message = match accepted.any(|quota| !quota.is_empty()) {
                 true => {
@@ -106,7 +106,7 @@ impl Recipe<'_> {
                 false => "",
             };
             let reason = Reason::SizeAccepted;
-            transitions::set(response, SIZE_ACCEPTED, true, reason, message.to_owned());
+            transitions::lapse(response, SIZE_ACCEPTED, Some(true), reason, message);
         }
     }
 }

@@ -296,11 +296,8 @@ fn repeat(response: &mut Response, type_: &str, shares: &[PoolCondition]) {
     });
     let is_reported = shares.iter().any(|(_, said)| said.is_some());
     let Some((_, worst)) = worst.filter(|_| is_reported) else {
-        if response.had_condition(type_) {
-            let (reason, message) = (Reason::Waiting.name(), "no HypervisorShare reports it");
-            transitions::result(response, type_, None, reason, message.to_owned());
-        }
-        return;
+        let message = "no HypervisorShare reports it";
+        return transitions::lapse(response, type_, None, Reason::Waiting, message);
     };
     let open = said.iter().filter(|(_, said)| holds(said) != Some(true));
     let messages = open.map(|(pool, said)| format!("HypervisorShare in {pool}: {}", said.message));

@@ -82,11 +82,8 @@ impl Recipe<'_> {
     /// Says what Tempest found, for a claim with `verify`.
     pub fn tests_passed(&self, control_plane: &ControlPlaneStatus, response: &mut Response) {
         if self.cluster.spec.verify.is_none() {
-            if response.had_condition(TESTS_PASSED) {
-                let (reason, message) = (Reason::NotVerified.name(), "the claim has no verify");
-                transitions::result(response, TESTS_PASSED, None, reason, message.to_owned());
-            }
-            return;
+            let (reason, message) = (Reason::NotVerified, "the claim has no verify");
+            return transitions::lapse(response, TESTS_PASSED, None, reason, message);
         }
         let (reason, message) = match condition(&control_plane.conditions, TESTS_PASSED) {
             Some(passed) if !passed.reason.is_empty() => {
