@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
+use c5c3_api::shell::argument;
 use c5c3_live::{Access, Cluster, Division, Form, Screen, Selection};
 use c5c3_plan::{Compositions, Files, Format, Page, Paint, Plan as Planned, Settings};
 use clap::CommandFactory;
@@ -337,10 +338,6 @@ fn terminal() -> Option<(usize, usize)> {
 
 /// The command line as it was given, to be given again.
 fn command_line() -> String {
-    let words = env::args().map(|word| match word.contains([' ', '\'', '"', '$', '*']) {
-        true => format!("'{}'", word.replace('\'', r"'\''")),
-        false => word,
-    });
-    let words: Vec<String> = words.collect();
+    let words: Vec<String> = env::args().map(|word| argument(&word)).collect();
     words.join(" ")
 }

@@ -34,6 +34,7 @@ pub mod reason;
 pub mod rule;
 pub mod schema;
 pub mod secret_aggregate;
+pub mod shell;
 pub mod shoot_kubeconfig;
 pub mod storage_cluster;
 pub mod tempest;

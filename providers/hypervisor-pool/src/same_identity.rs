@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
+use c5c3_api::shell::argument;
 use provider_composer::{Progress, Reason, Subject};
 
 use crate::aggregate::{COPY, WAITS, is_first, is_wanted};
@@ -129,6 +130,6 @@ fn removed_by_hand(own: &Aggregate) -> String {
         "Remove a host that another pool runs by `openstack aggregate remove host {} NODE`. Where its machine is off for good, evacuate its \
          servers, remove its compute service by `openstack compute service delete ID` and its agent by `openstack network agent delete NODE`, \
          and see `openstack resource provider list --name NODE`",
-        own.name
+        argument(&own.name)
     )
 }

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
+use c5c3_api::shell::argument;
 use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject};
 use provider_openstack::Prerequisite;
 
@@ -206,17 +207,20 @@ fn progress(
 
 /// What is said of an aggregate whose hosts are kept for flavors that require traits which they have no longer.
 fn isolated(aggregate: &str, traits: &[&String]) -> Progress {
-    let properties = traits.iter().map(|name| format!("--property trait:{name}"));
+    let properties = traits
+        .iter()
+        .map(|name| format!("--property {}", argument(&format!("trait:{name}"))));
     let properties: Vec<String> = properties.collect();
     Progress::failed(
         Reason::TraitMissing,
         format!(
             "Nova's aggregate {aggregate} has properties by which flavors must require traits that this share has no longer, {}: where the \
              scheduler has enable_isolated_aggregate_filtering, no flavor finds its hosts. Remove them by `openstack aggregate unset {} \
-             {aggregate}`, or give the share the trait again (with claims, by the label of the pool). Until then, hosts also lose such a trait \
+             {}`, or give the share the trait again (with claims, by the label of the pool). Until then, hosts also lose such a trait \
              that is set by hand",
             named(traits, ", "),
-            properties.join(" ")
+            properties.join(" "),
+            argument(aggregate)
         ),
     )
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use c5c3_api::shell::argument;
 use provider_composer::{Lookup, Progress, Reason};
 
 use crate::members::known;
@@ -54,7 +55,10 @@ pub fn kept_by_others(own: &Aggregate, unleased: &[&String]) -> Progress {
 
 /// Why an aggregate stays with its zone, which is removed only with it, while it has metadata that an administrator set.
 pub fn kept_by_metadata(own: &Aggregate, keys: &[&String]) -> Progress {
-    let properties: Vec<String> = keys.iter().map(|key| format!("--property {key}")).collect();
+    let properties: Vec<String> = keys
+        .iter()
+        .map(|key| format!("--property {}", argument(key)))
+        .collect();
     let message = format!(
         "the aggregate {} stays, and its availability zone {}, because the properties that keep its hosts for projects or flavors would be lost \
          with it: {}. Remove them by `openstack aggregate unset {} {}`, and set them again where the share still has an aggregate; or set \
@@ -63,7 +67,7 @@ pub fn kept_by_metadata(own: &Aggregate, keys: &[&String]) -> Progress {
         shown(own.zone.as_deref()),
         named(keys, ", "),
         properties.join(" "),
-        own.name
+        argument(&own.name)
     );
     Progress::failed(Reason::ZoneInUse, message)
 }

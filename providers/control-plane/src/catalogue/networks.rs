@@ -2,6 +2,7 @@
 
 use c5c3_api::PhysicalNetwork;
 use c5c3_api::control_plane::{ExternalNetwork, ExternalSubnet, FirstNetwork};
+use c5c3_api::shell::argument;
 use provider_composer::{Conditions, DesiredState, Failure, ObservedState, Progress, Reason};
 use provider_openstack::NEUTRON;
 
@@ -246,15 +247,6 @@ fn existing(
     };
     let message = format!("waits for the addresses of network {name}");
     (Some(change), waiting(message))
-}
-
-/// A text as one argument of a shell. People copy commands from messages, and a tenant chooses the name of its external network.
-fn argument(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    match text.bytes().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }
 
 /// Why Neutron would refuse an external network.
