@@ -21,7 +21,7 @@ use crate::release::Release;
 use crate::rollout::START_DEADLINE;
 use crate::service::{NAME, Service};
 pub(crate) use periodic::is_idle;
-use seen::{Seen, failure, has, is_for, is_kin, is_over, label, runs};
+use seen::{Seen, failure, has, is_for, is_kin, is_over, label, runs, terminates};
 
 /// Label of a Job: its task.
 pub(crate) const TASK: &str = "c5c3.io/task";
@@ -251,11 +251,15 @@ impl<'a> Jobs<'a> {
     fn waits(&self, job: &Live<Seen>, desired: &mut DesiredState) -> Progress {
         self.keep_files(desired);
         desired.keep(self.key(job));
-        let name = &job.metadata.name;
-        Progress::waiting(
-            Reason::WaitingFor("Job"),
-            format!("waits for Job {name}, which runs"),
-        )
+        let (namespace, name) = (self.service.namespace, &job.metadata.name);
+        let message = match terminates(job) {
+            true => format!(
+                "waits for Job {name}, whose pod terminates: `kubectl get pods -n {namespace} -l job-name={name} -o wide` shows its node; \
+                 if that is lost, delete the Node"
+            ),
+            false => format!("waits for Job {name}, which runs"),
+        };
+        Progress::waiting(Reason::WaitingFor("Job"), message)
     }
 
     /// The progress of a Job that retries after a failure.

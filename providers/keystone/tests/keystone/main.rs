@@ -2,6 +2,7 @@
 
 mod autoscaling;
 mod changes;
+mod evicted;
 mod federation;
 mod gateway;
 mod metrics;

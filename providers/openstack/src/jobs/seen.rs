@@ -62,10 +62,18 @@ pub(super) fn failure(job: &Live<Seen>) -> Option<(String, Timestamp)> {
     ))
 }
 
-/// Whether one of its pods is running. A pod whose image can't be pulled isn't.
+/// Whether one of its pods is running or terminates. A pod whose image can't be pulled isn't running.
 pub(super) fn runs(job: &Live<Seen>) -> bool {
     let ready = job.body.status.as_ref().and_then(|status| status.ready);
-    ready.is_some_and(|ready| ready > 0) && !is_over(job)
+    (ready.is_some_and(|ready| ready > 0) || terminates(job)) && !is_over(job)
+}
+
+/// Whether one of its pods terminates. Its program may work until the end of the grace period, although Kubernetes doesn't count the pod
+/// as ready any more.
+pub(super) fn terminates(job: &Live<Seen>) -> bool {
+    let status = job.body.status.as_ref();
+    let terminating = status.and_then(|status| status.terminating);
+    terminating.is_some_and(|terminating| terminating > 0)
 }
 
 /// Whether it has succeeded or failed for good. Until then it may be tried again.
