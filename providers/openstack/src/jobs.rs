@@ -41,6 +41,11 @@ const PAUSE: SignedDuration = SignedDuration::from_mins(10);
 const START: SignedDuration = SignedDuration::from_secs(30);
 /// How long a task may take, in seconds. Migrations of large databases take hours.
 const DEADLINE: i64 = 6 * 3600;
+/// How long a migration may go on once its pod terminates, in seconds: its program is process 1, and ignores SIGTERM. One that is killed
+/// may leave tables that no release knows.
+const GRACE: i64 = 2 * 3600;
+/// Annotation of pods whose nodes the cluster-autoscaler keeps where it is false. It gives other pods ten minutes to end.
+const EVICTABLE: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 
 /// How late a CronJob may start, in seconds, before the run is skipped.
 const LATE: i64 = 3600;
@@ -323,7 +328,7 @@ impl<'a> Jobs<'a> {
                     metadata: None,
                     spec: Some(JobSpec {
                         active_deadline_seconds: Some(schedule.deadline.unwrap_or(DEADLINE)),
-                        ..self.spec(schedule.name, &schedule.program)
+                        ..self.spec(schedule.name, &schedule.program, false)
                     }),
                 },
             },
@@ -341,7 +346,8 @@ impl<'a> Jobs<'a> {
             labels.insert(PHASE.to_owned(), phase.name().to_owned());
             labels.insert(DATABASE.to_owned(), digest([database.as_str()]));
         }
-        let spec = self.spec(task.name, &task.program);
+        let spec = self.spec(task.name, &task.program, task.migrates.is_some());
+        // Another spec needs another name, since the API server refuses changes of a Job's pods. What is done is found by its purpose.
         let content = desired.json(task.name, &spec).to_string();
         let name = format!(
             "{}-{}",
@@ -356,11 +362,13 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// The spec of a Job of this name.
-    fn spec(&self, name: &str, program: &Program) -> JobSpec {
+    /// The spec of a Job of this name, of which two pods never run at once: the next one starts when an evicted one has ended.
+    fn spec(&self, name: &str, program: &Program, migrates: bool) -> JobSpec {
         let service = (self.service, self.service.definition.name);
         let mut pod = pod(service, program, self.resources.clone());
         pod.restart_policy = Some("Never".to_owned());
+        pod.termination_grace_period_seconds = migrates.then_some(GRACE);
+        let kept = (EVICTABLE.to_owned(), "false".to_owned());
         // Network policies select pods by the service's name. The Service also selects by instance, and must not select these.
         let mut labels = self.labels.clone();
         labels.insert(NAME.to_owned(), self.service.definition.name.to_owned());
@@ -368,8 +376,10 @@ impl<'a> Jobs<'a> {
         JobSpec {
             backoff_limit: Some(TRIES),
             active_deadline_seconds: Some(DEADLINE),
+            pod_replacement_policy: Some("Failed".to_owned()),
             template: PodTemplateSpec {
                 metadata: Some(ObjectMeta {
+                    annotations: migrates.then(|| BTreeMap::from([kept])),
                     labels: Some(labels),
                     ..ObjectMeta::default()
                 }),

@@ -60,6 +60,8 @@ impl Network<'_> {
                     spec: Some(JobSpec {
                         active_deadline_seconds: Some(DEADLINE),
                         backoff_limit: Some(2),
+                        // Two pods at once, one of them evicted, would write the same file.
+                        pod_replacement_policy: Some("Failed".to_owned()),
                         template: PodTemplateSpec {
                             metadata: Some(ObjectMeta {
                                 labels: Some(self.labels(COMPONENT)),

@@ -59,6 +59,15 @@ fn purge_has_the_schedule_and_the_age_of_the_spec() {
 }
 
 #[test]
+fn purge_whose_pod_is_evicted_has_no_second_pod_before_it_has_ended() {
+    let cluster = settled(json!({}));
+    let job = cluster.get::<CronJob>(PURGE).unwrap();
+    let spec = &job["spec"]["jobTemplate"]["spec"];
+    assert_eq!(spec["podReplacementPolicy"], "Failed");
+    assert!(spec["template"]["spec"]["terminationGracePeriodSeconds"].is_null());
+}
+
+#[test]
 fn purge_that_is_off_is_deleted_and_says_nothing() {
     let mut cluster = settled(json!({}));
     assert!(cluster.get::<CronJob>(PURGE).is_some());

@@ -8,6 +8,7 @@ mod members;
 mod stage;
 
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod, Secret};
 use provider_composer::{Key, Resource, ResourceKind};
 use provider_openstack::manifest::{Manifest, cert_manager::Certificate};
@@ -64,6 +65,15 @@ fn ovn_cluster_is_composed() {
         .collect();
     insta::assert_yaml_snapshot!(objects);
     insta::assert_yaml_snapshot!(stage.field(&subject(), "/status"));
+}
+
+#[test]
+fn backup_whose_pod_is_evicted_has_no_second_pod_before_it_has_ended() {
+    let mut stage = Stage::new(json!({ "backup": {} }));
+    stage.serve();
+    let job = key::<CronJob>("ovn-backup");
+    let policy = stage.field(&job, "/spec/jobTemplate/spec/podReplacementPolicy");
+    assert_eq!(policy, "Failed");
 }
 
 #[test]
