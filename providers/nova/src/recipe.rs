@@ -178,8 +178,9 @@ impl Recipe<'_> {
         let (Ok(database), Ok(bus), Ok(state)) = (&cell.database, &cell.bus, &state) else {
             compute::keep(service, name, desired);
             let pending = progress(&state);
+            // No upgrade is complete without the cell, whose database is then migrated, too.
             return vec![
-                Pods::waiting(conductor, pending.clone()),
+                self.calls_computes(Pods::waiting(conductor, pending.clone())),
                 Pods::waiting(proxy, pending),
             ];
         };

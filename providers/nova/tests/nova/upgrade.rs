@@ -5,11 +5,12 @@ use std::process::Command;
 use c5c3_api::nova::NovaSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Custom, Reason};
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-use crate::{NOVA, change, given, job, jobs, running};
+use crate::{NOVA, add_cell2, change, given, job, jobs, running};
 
 /// The Deployments that call nova-compute.
 const CALLERS: [&str; 4] = [
@@ -22,10 +23,16 @@ const CALLERS: [&str; 4] = [
 /// Nova during an upgrade, with the Job that waits for nova-compute of all hosts.
 fn waiting_for_computes() -> (Cluster, String) {
     let mut cluster = running();
-    change(&mut cluster, |spec| spec["release"] = json!("2026.1"));
-    let found = (0..10).find_map(|_| {
+    let found = upgrade(&mut cluster);
+    (cluster, found)
+}
+
+/// Begins an upgrade, up to the Job that waits for nova-compute of all hosts.
+fn upgrade(cluster: &mut Cluster) -> String {
+    change(cluster, |spec| spec["release"] = json!("2026.1"));
+    let found = (0..30).find_map(|_| {
         cluster.compose(&NOVA, "nova").unwrap();
-        let found = job(&cluster, "computes");
+        let found = job(cluster, "computes");
         if found.is_empty() {
             cluster.simulate();
         }
@@ -34,7 +41,7 @@ fn waiting_for_computes() -> (Cluster, String) {
     let found = found.unwrap();
     cluster.change::<Job>(&found, |job| job["status"] = json!({ "ready": 1 }));
     cluster.settle(&NOVA, "nova");
-    (cluster, found)
+    found
 }
 
 fn release(cluster: &Cluster) -> Value {
@@ -96,6 +103,26 @@ fn pods_are_started_again_by_nothing_but_an_upgrade() {
     cluster.settle(&NOVA, "nova");
     assert!(started_again(&cluster).is_empty());
     assert_eq!(job(&cluster, "computes"), "");
+}
+
+/// Its conductor would keep what it took nova-compute for, and its database wouldn't be migrated.
+#[test]
+fn release_is_not_complete_while_the_database_of_a_cell_is_not_known() {
+    let mut cluster = running();
+    add_cell2(&mut cluster);
+    cluster.settle(&NOVA, "nova");
+    let waits = upgrade(&mut cluster);
+    cluster.delete::<Secret>("nova-cell2-db-credentials");
+    cluster.finish_job(&waits, "Complete");
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(release(&cluster), "2025.2");
+    assert!(!migrates_online(&cluster));
+    assert!(!started_again(&cluster).contains(&"nova-cell2-conductor"));
+
+    cluster.secret("nova-cell2-db-credentials", &[("password", "db2-s3cret")]);
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(release(&cluster), "2026.1");
+    assert!(started_again(&cluster).contains(&"nova-cell2-conductor"));
 }
 
 #[test]
