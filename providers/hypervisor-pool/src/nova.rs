@@ -96,7 +96,7 @@ pub struct Service {
     pub id: String,
     /// Whether its nova-compute has reported lately.
     pub is_up: bool,
-    /// Why it is disabled; none if it is enabled.
+    /// Why it is disabled, or that it is forced down; none if it is enabled.
     pub disabled: Option<String>,
 }
 

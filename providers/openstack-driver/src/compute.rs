@@ -16,6 +16,8 @@ use crate::session::{Server, Session};
 
 /// How many migrations of a host are read at once.
 const LATEST: u32 = 500;
+/// Why a compute service counts as disabled that an administrator has forced down.
+const FORCED_DOWN: &str = "forced down";
 /// The states of a migration that has ended (nova.objects.migration).
 const ENDED: [&str; 7] = [
     "cancelled",
@@ -35,6 +37,8 @@ struct Found {
     id: Option<String>,
     state: Option<String>,
     disabled_reason: Option<String>,
+    #[serde(default)]
+    forced_down: bool,
 }
 
 #[derive(Deserialize)]
@@ -53,7 +57,8 @@ struct Migration {
     status: String,
 }
 
-/// The compute services, by host.
+/// The compute services, by host. One that is forced down counts as disabled, whatever the reason: the scheduler doesn't choose it, and
+/// while its nova-compute is older than all others, Nova neither enables nor disables it (nova/objects/service.py, `ServiceTooOld`).
 ///
 /// # Errors
 /// A cell doesn't answer: its services would be missing.
@@ -73,10 +78,11 @@ async fn services_of(session: &Session, path: &str) -> Result<BTreeMap<String, S
         };
         let disabled =
             (found.status == "disabled").then(|| found.disabled_reason.unwrap_or_default());
+        let forced_down = found.forced_down.then(|| FORCED_DOWN.to_owned());
         let service = Service {
             id,
             is_up: state == "up",
-            disabled,
+            disabled: forced_down.or(disabled),
         };
         Ok((found.host, service))
     });

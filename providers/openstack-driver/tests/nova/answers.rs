@@ -16,6 +16,14 @@ pub fn answer(request: &str) -> (u16, Value) {
                 { "id": "2", "host": "node-b", "status": "disabled", "state": "down", "disabled_reason": "drain" },
             ] }),
         ),
+        "GET /forced/os-services?binary=nova-compute" => (
+            200,
+            json!({ "services": [
+                { "id": "1", "host": "node-a", "status": "enabled", "state": "down", "disabled_reason": null, "forced_down": true },
+                { "id": "2", "host": "node-b", "status": "disabled", "state": "down", "disabled_reason": "drain", "forced_down": true },
+                { "id": "3", "host": "node-c", "status": "enabled", "state": "up", "disabled_reason": null, "forced_down": false },
+            ] }),
+        ),
         "GET /v2.1/servers?all_tenants=1&soft_deleted=true&host=node-a" => {
             (200, json!({ "servers": [{ "id": "s" }, { "id": "t" }] }))
         }

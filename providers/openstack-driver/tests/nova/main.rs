@@ -63,6 +63,22 @@ async fn compute_services_and_what_is_on_a_host_are_read() -> Test {
     Ok(())
 }
 
+/// Nova may refuse to enable or to disable it.
+#[tokio::test]
+async fn compute_service_that_is_forced_down_counts_as_disabled() -> Test {
+    let (mut access, _) = server(answer).await?;
+    access.clouds = access.clouds.replace("/v2.1", "/forced");
+    assert_eq!(
+        observe(&access, Question::Services).await?,
+        json!({
+            "node-a": { "id": "1", "is_up": false, "disabled": "forced down" },
+            "node-b": { "id": "2", "is_up": false, "disabled": "forced down" },
+            "node-c": { "id": "3", "is_up": true, "disabled": null },
+        })
+    );
+    Ok(())
+}
+
 /// Nova knows none with the name of node-c.
 #[tokio::test]
 async fn hypervisor_is_found_by_the_host_of_its_compute_service() -> Test {
