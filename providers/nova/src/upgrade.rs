@@ -65,7 +65,8 @@ impl Recipe<'_> {
             purpose: format!("{} {}", service.release, service.image),
             migrates: None,
             program: daemon(files.clone()).command(command),
-            often: "the database of a cell can't be reached".to_owned(),
+            often: "hosts stay older for six hours, or the database of a cell can't be reached"
+                .to_owned(),
         };
         self.computes = match self.context.is_rolled() || jobs.has_done(&task) {
             true => explained(service, jobs.once(&task, desired)),

@@ -135,7 +135,11 @@ fn computes_that_stay_older_fail_nothing() {
         (status.as_str(), reason.as_str()),
         ("False", "WaitingForCompute")
     );
-    assert!(message.contains("it is tried again at"), "{message}");
+    assert!(
+        message.contains("often hosts stay older for six hours")
+            && message.contains("it is tried again at"),
+        "{message}"
+    );
     assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
     assert_eq!(release(&cluster), "2025.2");
 }
