@@ -31,7 +31,7 @@ struct Object<S> {
     status: ObjectStatus<S>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(
     rename_all = "camelCase",
     bound(deserialize = "S: Deserialize<'de> + Default")
@@ -43,46 +43,20 @@ struct ObjectStatus<S> {
     at_provider: AtProvider<S>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(bound(deserialize = "S: Deserialize<'de> + Default"))]
 struct AtProvider<S> {
     #[serde(default = "Provided::default")]
     manifest: Provided<S>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(bound(deserialize = "S: Deserialize<'de> + Default"))]
 struct Provided<S> {
     #[serde(default)]
     metadata: Option<Record>,
     #[serde(default)]
     status: S,
-}
-
-impl<S: Default> Default for ObjectStatus<S> {
-    fn default() -> Self {
-        ObjectStatus {
-            conditions: Vec::new(),
-            at_provider: AtProvider::default(),
-        }
-    }
-}
-
-impl<S: Default> Default for AtProvider<S> {
-    fn default() -> Self {
-        AtProvider {
-            manifest: Provided::default(),
-        }
-    }
-}
-
-impl<S: Default> Default for Provided<S> {
-    fn default() -> Self {
-        Provided {
-            metadata: None,
-            status: S::default(),
-        }
-    }
 }
 
 impl<S: Default> Observation<S> {
