@@ -5,6 +5,8 @@ use std::{fmt, net::Ipv4Addr, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::text::textual;
+
 /// What a range is written as.
 const FORM: &str = "its first address and the length of its prefix, for instance 10.180.0.0/16";
 
@@ -87,40 +89,18 @@ impl FromStr for Cidr {
     }
 }
 
-impl TryFrom<String> for Cidr {
-    type Error = CidrError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<Cidr> for String {
-    fn from(cidr: Cidr) -> Self {
-        cidr.to_string()
-    }
-}
-
 impl fmt::Display for Cidr {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}/{}", Ipv4Addr::from(self.first), self.length)
     }
 }
 
-impl JsonSchema for Cidr {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Cidr".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "title": FORM,
-            "type": "string",
-            "pattern": r"^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])/([0-9]|[12][0-9]|3[0-2])$",
-            "maxLength": 18,
-        })
-    }
-}
+textual!(Cidr, CidrError, {
+    "title": FORM,
+    "type": "string",
+    "pattern": r"^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])/([0-9]|[12][0-9]|3[0-2])$",
+    "maxLength": 18,
+});
 
 /// Ranges of a cluster's addresses. They can't be changed later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

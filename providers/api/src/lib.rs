@@ -38,6 +38,7 @@ pub mod shell;
 pub mod shoot_kubeconfig;
 pub mod storage_cluster;
 pub mod tempest;
+mod text;
 pub mod unsupported;
 
 use cinder::CinderSpec;

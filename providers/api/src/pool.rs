@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{parts::reference::LABEL, rule};
+use crate::{parts::reference::LABEL, rule, text::textual};
 
 /// A reference to a pool: its name, or `namespace/name` for a pool outside the site's pool namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -54,20 +54,6 @@ impl FromStr for PoolName {
     }
 }
 
-impl TryFrom<String> for PoolName {
-    type Error = PoolNameError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<PoolName> for String {
-    fn from(pool: PoolName) -> Self {
-        pool.to_string()
-    }
-}
-
 impl fmt::Display for PoolName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.namespace {
@@ -77,21 +63,13 @@ impl fmt::Display for PoolName {
     }
 }
 
-impl JsonSchema for PoolName {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "PoolName".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "title": POOL_FORM,
-            "type": "string",
-            "pattern": "^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
-            "minLength": 1,
-            "maxLength": 127,
-        })
-    }
-}
+textual!(PoolName, PoolNameError, {
+    "title": POOL_FORM,
+    "type": "string",
+    "pattern": "^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+    "minLength": 1,
+    "maxLength": 127,
+});
 
 /// A DNS label (RFC 1123), which is what namespaces and clusters may be called.
 fn is_label(text: &str) -> bool {
@@ -279,42 +257,21 @@ fn vlan(digits: &str) -> Option<u16> {
         .filter(|id| plain && (1..=4094).contains(id))
 }
 
-impl TryFrom<String> for VlanRange {
-    type Error = VlanRangeError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<VlanRange> for String {
-    fn from(range: VlanRange) -> Self {
-        range.to_string()
-    }
-}
-
 impl fmt::Display for VlanRange {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}-{}", self.first, self.last)
     }
 }
 
-impl JsonSchema for VlanRange {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "VlanRange".into()
-    }
+const VLAN_ID: &str = "([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-4])";
 
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        const ID: &str = "([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-4])";
-        schemars::json_schema!({
-            "title": VLAN_FORM,
-            "type": "string",
-            "pattern": format!("^{ID}-{ID}$"),
-            "maxLength": 9,
-            "x-kubernetes-validations": [rule::VLAN_ORDER],
-        })
-    }
-}
+textual!(VlanRange, VlanRangeError, {
+    "title": VLAN_FORM,
+    "type": "string",
+    "pattern": format!("^{VLAN_ID}-{VLAN_ID}$"),
+    "maxLength": 9,
+    "x-kubernetes-validations": [rule::VLAN_ORDER],
+});
 
 /// The sharing mode given, else Dedicated where the label `dedicated` is `"true"`.
 pub(crate) fn sharing_mode(sharing: &Sharing, labels: &BTreeMap<String, String>) -> SharingMode {

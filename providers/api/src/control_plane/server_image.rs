@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{parts::reference::NAME, rule::Rule};
+use crate::{parts::reference::NAME, rule::Rule, text::textual};
 
 /// What a URL is written as. Messages don't repeat what was given: it may have a password.
 const URL_FORM: &str = "https://, a host in lower case and a path, without user, password, query and percent sign, for instance \
@@ -258,37 +258,15 @@ impl FromStr for Checksum {
     }
 }
 
-impl TryFrom<String> for Checksum {
-    type Error = ChecksumError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<Checksum> for String {
-    fn from(checksum: Checksum) -> Self {
-        checksum.to_string()
-    }
-}
-
 impl fmt::Display for Checksum {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}", self.algorithm(), self.value)
     }
 }
 
-impl JsonSchema for Checksum {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Checksum".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "title": CHECKSUM_FORM,
-            "type": "string",
-            "pattern": "^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$",
-            "maxLength": 135,
-        })
-    }
-}
+textual!(Checksum, ChecksumError, {
+    "title": CHECKSUM_FORM,
+    "type": "string",
+    "pattern": "^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$",
+    "maxLength": 135,
+});

@@ -2,8 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::text::textual;
 
 /// A DNS name, or an address of either family without brackets.
 pub(crate) const HOST: &str =
@@ -86,20 +87,6 @@ fn number(digits: &str) -> Option<u16> {
     digits.parse().ok().filter(|_| plain)
 }
 
-impl TryFrom<String> for HostPort {
-    type Error = HostPortError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<HostPort> for String {
-    fn from(server: HostPort) -> Self {
-        server.to_string()
-    }
-}
-
 impl fmt::Display for HostPort {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
@@ -110,21 +97,15 @@ impl fmt::Display for HostPort {
     }
 }
 
-impl JsonSchema for HostPort {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "HostPort".into()
-    }
+const PORT: &str =
+    "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
+const NAME: &str = "[a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?";
+const ADDRESS: &str = r"\[[0-9a-fA-F:.]*:[0-9a-fA-F:.]*\]";
 
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        const PORT: &str = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
-        const NAME: &str = "[a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?";
-        const ADDRESS: &str = r"\[[0-9a-fA-F:.]*:[0-9a-fA-F:.]*\]";
-        schemars::json_schema!({
-            "title": FORM,
-            "type": "string",
-            "pattern": format!("^({NAME}|{ADDRESS})(:{PORT})?$"),
-            "minLength": 1,
-            "maxLength": 261,
-        })
-    }
-}
+textual!(HostPort, HostPortError, {
+    "title": FORM,
+    "type": "string",
+    "pattern": format!("^({NAME}|{ADDRESS})(:{PORT})?$"),
+    "minLength": 1,
+    "maxLength": 261,
+});

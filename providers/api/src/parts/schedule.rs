@@ -2,10 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rule::Rule;
+use crate::text::textual;
 
 /// What a schedule is written as.
 const FORM: &str = "minute, hour, day of the month, month and day of the week (0 to 6, from Sunday) as cron takes them, for instance \
@@ -225,40 +225,20 @@ impl FromStr for Schedule {
     }
 }
 
-impl TryFrom<String> for Schedule {
-    type Error = ScheduleError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<Schedule> for String {
-    fn from(schedule: Schedule) -> Self {
-        schedule.0
-    }
-}
-
 impl fmt::Display for Schedule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
 }
 
-impl JsonSchema for Schedule {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Schedule".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let macros = MACROS.map(|(name, _)| name).join("|");
-        let fields = FIELDS.map(|field| field.pattern()).join(" ");
-        schemars::json_schema!({
-            "title": FORM,
-            "type": "string",
-            "pattern": format!("^({macros}|{fields})$"),
-            "maxLength": 128,
-            "x-kubernetes-validations": [NEVER_DUE],
-        })
-    }
-}
+textual!(Schedule, ScheduleError, {
+    "title": FORM,
+    "type": "string",
+    "pattern": format!(
+        "^({}|{})$",
+        MACROS.map(|(name, _)| name).join("|"),
+        FIELDS.map(|field| field.pattern()).join(" ")
+    ),
+    "maxLength": 128,
+    "x-kubernetes-validations": [NEVER_DUE],
+});

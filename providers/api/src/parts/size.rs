@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reference::NAME;
+use crate::text::textual;
 
 /// What a size is written as.
 const FORM: &str = "a whole number and Mi, Gi, Ti, M, G or T, for instance 100Gi";
@@ -94,40 +95,18 @@ impl FromStr for Size {
     }
 }
 
-impl TryFrom<String> for Size {
-    type Error = SizeError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<Size> for String {
-    fn from(size: Size) -> Self {
-        size.to_string()
-    }
-}
-
 impl fmt::Display for Size {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}{}", self.number, self.unit.suffix())
     }
 }
 
-impl JsonSchema for Size {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Size".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "title": FORM,
-            "type": "string",
-            "pattern": "^[1-9][0-9]{0,5}(Mi|Gi|Ti|M|G|T)$",
-            "maxLength": 8,
-        })
-    }
-}
+textual!(Size, SizeError, {
+    "title": FORM,
+    "type": "string",
+    "pattern": "^[1-9][0-9]{0,5}(Mi|Gi|Ti|M|G|T)$",
+    "maxLength": 8,
+});
 
 /// A volume of each member, `GIB` gibibytes large where no size is given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
