@@ -68,16 +68,12 @@ fn node_that_comes_back_without_its_labels_is_not_removable_until_it_is_empty() 
     );
     assert_eq!(removed(&cluster), node_lost("node-b (1)"));
     assert_eq!(
-        returned(&cluster),
-        said(
-            "False",
-            "NodeLost",
-            &format!(
-                "these nodes came back without a lease, and the pool gives up no machine of them while the HypervisorShare in brackets has \
-                 lost them: node-b (prod). See its condition LostNodesRemoved. Whoever administrates Nova there, as a tenant may, decides how \
-                 long that lasts. {}, with the name of that share as NAME",
-                removed_by_hand("NAME")
-            )
+        returned(&cluster).unwrap().join(": "),
+        format!(
+            "False: NodeLost: these nodes came back without a lease, and the pool gives up no machine of them while the HypervisorShare in brackets has \
+             lost them: node-b (prod). See its condition LostNodesRemoved. Whoever administrates Nova there, as a tenant may, decides how \
+             long that lasts. {}, with the name of that share as NAME",
+            removed_by_hand("NAME")
         )
     );
 
@@ -128,13 +124,9 @@ fn node_without_a_lease_is_not_removable_while_a_status_is_full() {
         [Value::Null, json!(1)]
     );
     assert_eq!(
-        returned(&cluster),
-        said(
-            "False",
-            "NodeLost",
-            "status.lost has no room for more nodes in the HypervisorShares prod, so that any node without a lease may be one that they lost, \
-             and the pool gives up no machine: see their condition LostNodesRemoved"
-        )
+        returned(&cluster).unwrap().join(": "),
+        "False: NodeLost: status.lost has no room for more nodes in the HypervisorShares prod, so that any node without a lease may be one that they lost, \
+         and the pool gives up no machine: see their condition LostNodesRemoved"
     );
     nova.change(|state| state.placement = Placement::Answering);
     later(&mut cluster);
@@ -203,15 +195,11 @@ fn nodes_stay_lost_while_nova_lists_no_compute_service() {
     assert_eq!(lost(&cluster), json!(["node-b"]));
     assert_eq!(removable(&cluster), Value::Null);
     assert_eq!(
-        removed(&cluster),
-        said(
-            "Unknown",
-            "LookupFailed",
-            &format!(
-                "Nova lists no compute service at all, as before its database is restored, so it isn't known what is on node-b, which this \
-                 share leases no longer. {}",
-                removed_by_hand("prod")
-            )
+        removed(&cluster).unwrap().join(": "),
+        format!(
+            "Unknown: LookupFailed: Nova lists no compute service at all, as before its database is restored, so it isn't known what is on node-b, which this \
+             share leases no longer. {}",
+            removed_by_hand("prod")
         )
     );
     nova.change(|state| (state.services, state.aggregates) = (services, aggregates));
@@ -232,14 +220,10 @@ fn nodes_stay_lost_while_nova_has_no_configuration() {
     cluster.delete(&Key::of::<Secret>("openstack-prod", "nova-cell1-compute"));
     later(&mut cluster);
     assert_eq!(
-        removed(&cluster),
-        said(
-            "Unknown",
-            "LookupFailed",
-            &format!(
-                "Nova has no configuration, so it can't be asked what is on node-a, node-b, which this share leases no longer. {}",
-                removed_by_hand("prod")
-            )
+        removed(&cluster).unwrap().join(": "),
+        format!(
+            "Unknown: LookupFailed: Nova has no configuration, so it can't be asked what is on node-a, node-b, which this share leases no longer. {}",
+            removed_by_hand("prod")
         )
     );
     put_clouds(&mut cluster);
@@ -318,13 +302,9 @@ fn many_hosts_that_only_nova_reports_are_not_asked_about() {
     later(&mut cluster);
     assert!(nova.change(|state| state.asked.is_empty()));
     assert_eq!(
-        removed(&cluster),
-        said(
-            "False",
-            "WaitingForNova",
-            "Nova isn't asked what is on these 9 hosts, which are down and which this share doesn't know to have leased, because there are so \
-             many: node-10, node-11, node-12, and 6 more. Nothing of them is deleted: see the condition AggregateMembersKnown"
-        )
+        removed(&cluster).unwrap().join(": "),
+        "False: WaitingForNova: Nova isn't asked what is on these 9 hosts, which are down and which this share doesn't know to have leased, because there are so \
+         many: node-10, node-11, node-12, and 6 more. Nothing of them is deleted: see the condition AggregateMembersKnown"
     );
     let ready = condition(&cluster, "prod", "Ready");
     assert_ne!(ready[1], "NodeLost");

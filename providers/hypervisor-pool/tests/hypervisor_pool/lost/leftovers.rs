@@ -3,7 +3,7 @@
 use provider_composer_testing::Cluster;
 use serde_json::{Value, json};
 
-use super::{lost, node_lost, removed, said, services, with_dead_node};
+use super::{lost, node_lost, removed, services, with_dead_node};
 use crate::drain::node_key;
 use crate::fixture::*;
 use crate::nova::{Nova, Placement, State, later};
@@ -18,12 +18,8 @@ fn chassis_of_a_deleted_node_is_deleted_once_its_ovn_controller_is_down() {
     later(&mut cluster);
     assert_eq!(lost(&cluster), json!(["node-b"]));
     assert_eq!(
-        removed(&cluster),
-        said(
-            "False",
-            "WaitingForNeutron",
-            "waits for Neutron to report that ovn-controller is down on node-b, which this share leases no longer"
-        )
+        removed(&cluster).unwrap().join(": "),
+        "False: WaitingForNeutron: waits for Neutron to report that ovn-controller is down on node-b, which this share leases no longer"
     );
     nova.change(|state| state.hides_chassis = true);
     later(&mut cluster);
@@ -59,14 +55,10 @@ fn with_provider_of_a_lost_node(change: impl FnOnce(&mut State)) -> (Cluster, No
 fn resource_provider_of_a_deleted_node_is_deleted_once_nothing_is_allocated() {
     let (mut cluster, nova) = with_provider_of_a_lost_node(|state| state.is_allocated = true);
     assert_eq!(
-        removed(&cluster),
-        said(
-            "False",
-            "WaitingForPlacement",
-            "Placement keeps resource providers of nodes that this share leases no longer, because something is allocated there: node-b \
-             (provider-node-b). See `openstack resource provider show --allocations ID`, and remove allocations of servers that run on \
-             other hosts or don't exist any more by `openstack resource provider allocation unset --provider ID SERVER`"
-        )
+        removed(&cluster).unwrap().join(": "),
+        "False: WaitingForPlacement: Placement keeps resource providers of nodes that this share leases no longer, because something is allocated there: node-b \
+         (provider-node-b). See `openstack resource provider show --allocations ID`, and remove allocations of servers that run on \
+         other hosts or don't exist any more by `openstack resource provider allocation unset --provider ID SERVER`"
     );
     let ready = condition(&cluster, "prod", "Ready");
     assert_ne!(ready[1], "WaitingForPlacement", "no server waits for it");
@@ -86,12 +78,8 @@ fn resource_provider_of_a_deleted_node_is_remembered_while_placement_does_not_an
     let silent = |state: &mut State| state.placement = Placement::Silent;
     let (mut cluster, nova) = with_provider_of_a_lost_node(silent);
     assert_eq!(
-        removed(&cluster),
-        said(
-            "Unknown",
-            "LookupFailed",
-            "Placement can't be asked for resource providers of node-b, which this share leases no longer: nova doesn't answer"
-        )
+        removed(&cluster).unwrap().join(": "),
+        "Unknown: LookupFailed: Placement can't be asked for resource providers of node-b, which this share leases no longer: nova doesn't answer"
     );
     nova.change(|state| state.placement = Placement::Answering);
     later(&mut cluster);

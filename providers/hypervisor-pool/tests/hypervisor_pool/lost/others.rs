@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use provider_hypervisor_pool::nova::Aggregate;
 use serde_json::json;
 
-use super::{lost, removed, said, services, with_dead_node};
+use super::{lost, removed, services, with_dead_node};
 use crate::drain::node_key;
 use crate::fixture::*;
 use crate::nova::{later, service, started};
@@ -38,14 +38,10 @@ fn compute_service_of_a_host_in_the_aggregate_of_another_share_stays() {
         assert_eq!(services(&nova), ["node-a", "node-b"], "{has_aggregate}");
         assert_eq!(lost(&cluster), json!(["node-b"]));
         assert_eq!(
-            removed(&cluster),
-            said(
-                "False",
-                "WaitingForNova",
-                "this share leased these nodes before, and another share has them in its aggregate in Nova, so their compute services stay: \
-                 node-b. For a machine that was moved to another cluster, this ends once that share frees it. Otherwise remove each host by \
-                 `openstack aggregate remove host AGGREGATE NODE`"
-            )
+            removed(&cluster).unwrap().join(": "),
+            "False: WaitingForNova: this share leased these nodes before, and another share has them in its aggregate in Nova, so their compute services stay: \
+             node-b. For a machine that was moved to another cluster, this ends once that share frees it. Otherwise remove each host by \
+             `openstack aggregate remove host AGGREGATE NODE`"
         );
         let ready = condition(&cluster, "prod", "Ready");
         assert_ne!(ready[1], "WaitingForNova", "no server waits for it");
