@@ -12,8 +12,7 @@ use std::sync::{Arc, OnceLock};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join, join_all};
 use provider_composer::{
-    Composed, DesiredState, ExternalRequest, Failure, Metadata, ObservedState, Owner, Reason,
-    ResourceKind, Use,
+    Composed, DesiredState, ExternalRequest, Failure, ObservedState, Reason, ResourceKind, Use,
 };
 use serde_json::{Value, json};
 
@@ -21,7 +20,7 @@ use super::compose::ROUNDS;
 use super::*;
 use crate::cache::{Place, State, follow};
 use crate::driver::{Driver, DriverError};
-use crate::testing::{CONFIG_MAP, SECRET, Server, THING, controller, during, until};
+use crate::testing::{CONFIG_MAP, SECRET, Server, THING, composed, controller, during, until};
 
 /// Composes nothing and keeps every ConfigMap that it observes. A kind that it can't read recovers right after the
 /// lookup.
@@ -72,20 +71,9 @@ impl Operator for Keeper {
         if let Some(cache) = self.0.get() {
             cache.set_state(CONFIG_MAP, "", State::Live);
         }
-        let name = resource["metadata"]["name"].as_str().unwrap();
-        let metadata = Metadata {
-            name: name.to_owned(),
-            namespace: Some(namespace.to_owned()),
-            ..Metadata::default()
-        };
         let mut desired = DesiredState::default();
         desired.kept.extend(kept.into_iter().flatten());
-        Ok(Composed {
-            desired,
-            status: json!({ "seen": true }),
-            failed: BTreeSet::new(),
-            owner: Owner::of(THING, &metadata),
-        })
+        composed(resource, desired, json!({ "seen": true }))
     }
 }
 
@@ -281,17 +269,7 @@ impl Operator for Climber {
             let secret = Key::new(SECRET, "a", &step.to_string());
             observed.object(&secret).found().is_some()
         });
-        let metadata = Metadata {
-            name: "one".to_owned(),
-            namespace: Some("a".to_owned()),
-            ..Metadata::default()
-        };
-        Ok(Composed {
-            desired: DesiredState::default(),
-            status: json!({ "seen": seen }),
-            failed: BTreeSet::new(),
-            owner: Owner::of(THING, &metadata),
-        })
+        composed(resource, DesiredState::default(), json!({ "seen": seen }))
     }
 }
 

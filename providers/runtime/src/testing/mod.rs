@@ -5,13 +5,17 @@ mod hole;
 mod server;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use c5c3_api::keystone::KeystoneSpec;
 use futures::FutureExt;
 use prometheus_client::registry::Registry;
-use provider_composer::{Composed, Failure, ObservedState, Operator, Reason, ResourceKind, Use};
+use provider_composer::{
+    Composed, DesiredState, Failure, Metadata, ObservedState, Operator, Owner, Reason, ResourceKind,
+    Use,
+};
 use provider_composer_testing::conformance::SUBJECT;
 use ring::rand::SystemRandom;
 use serde_json::{Value, json};
@@ -89,6 +93,26 @@ impl Operator for Things {
     fn composed(&self, _: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
         Err(Failure::new(Reason::Invalid, "not called in this test"))
     }
+}
+
+/// What an operator composes for a Thing.
+pub(crate) fn composed(
+    thing: &Value,
+    desired: DesiredState,
+    status: Value,
+) -> Result<Composed, Failure> {
+    let text = |field: &str| thing["metadata"][field].as_str().map(str::to_owned);
+    let metadata = Metadata {
+        name: text("name").unwrap_or_default(),
+        namespace: text("namespace"),
+        ..Metadata::default()
+    };
+    Ok(Composed {
+        desired,
+        status,
+        failed: BTreeSet::new(),
+        owner: Owner::of(THING, &metadata),
+    })
 }
 
 /// Operators on an API server.

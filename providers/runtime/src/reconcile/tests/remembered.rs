@@ -1,18 +1,16 @@
 //! A status by which a composer remembers what it can't observe any more.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::future::{join, join_all};
 use provider_composer::{
-    Composed, DesiredState, Failure, Key, Metadata, ObservedState, Operator, Owner, ResourceKind,
-    Use,
+    Composed, DesiredState, Failure, Key, ObservedState, Operator, ResourceKind, Use,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::cache::follow;
-use crate::testing::{Server, THING, WIDGET, controller, during, until};
+use crate::testing::{Server, THING, WIDGET, composed, controller, during, until};
 
 /// Tries the value `new` of a Widget unless it has failed, which is seen as long as the Widget has the value.
 struct Trier;
@@ -55,17 +53,7 @@ impl Operator for Trier {
         let mut desired = DesiredState::default();
         let wanted = widget(&resource["metadata"]["uid"], value);
         desired.objects.insert(key, wanted);
-        let metadata = Metadata {
-            name: "one".to_owned(),
-            namespace: Some("a".to_owned()),
-            ..Metadata::default()
-        };
-        Ok(Composed {
-            desired,
-            status: json!({ "hasFailed": has_failed }),
-            failed: BTreeSet::new(),
-            owner: Owner::of(THING, &metadata),
-        })
+        composed(resource, desired, json!({ "hasFailed": has_failed }))
     }
 }
 

@@ -1,18 +1,16 @@
 //! What is kept of objects while their owner rests.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::future::{join, join_all};
 use provider_composer::{
-    Composed, DesiredState, Failure, Key, Metadata, ObservedState, Operator, Owner, ResourceKind,
-    Use,
+    Composed, DesiredState, Failure, Key, ObservedState, Operator, ResourceKind, Use,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::cache::follow;
-use crate::testing::{Server, THING, WIDGET, controller, during, until};
+use crate::testing::{Server, THING, WIDGET, composed, controller, during, until};
 
 /// Composes the objects `read` and `unread` of a kind, and looks up the first.
 pub(super) struct Maker(pub(super) ResourceKind);
@@ -49,17 +47,8 @@ impl Operator for Maker {
             desired.objects.insert(Key::new(self.0, "a", name), object);
         }
         let read = observed.object(&Key::new(self.0, "a", "read"));
-        let metadata = Metadata {
-            name: "one".to_owned(),
-            namespace: Some("a".to_owned()),
-            ..Metadata::default()
-        };
-        Ok(Composed {
-            desired,
-            status: json!({ "isThere": read.found().is_some() }),
-            failed: BTreeSet::new(),
-            owner: Owner::of(THING, &metadata),
-        })
+        let status = json!({ "isThere": read.found().is_some() });
+        composed(resource, desired, status)
     }
 }
 

@@ -1,6 +1,5 @@
 //! An external system whose responses take longer than they are valid.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -8,8 +7,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, join};
 use jiff::SignedDuration;
 use provider_composer::{
-    Composed, DesiredState, ExternalRequest, Failure, Metadata, ObservedState, Operator, Owner,
-    ResourceKind, Use,
+    Composed, DesiredState, ExternalRequest, Failure, ObservedState, Operator, ResourceKind, Use,
 };
 use serde_json::{Value, json};
 use tokio::time::{advance, sleep};
@@ -17,7 +15,7 @@ use tokio::time::{advance, sleep};
 use super::super::{Moment, REST};
 use crate::cache::follow;
 use crate::driver::{Driver, DriverError};
-use crate::testing::{Server, THING, controller, during, until};
+use crate::testing::{Server, THING, composed, controller, during, until};
 
 /// How many requests the operator sends at once.
 const MANY: usize = 20;
@@ -68,7 +66,11 @@ impl Operator for Asker {
         Vec::new()
     }
 
-    fn composed(&self, _: &Value, observed: &ObservedState<'_>) -> Result<Composed, Failure> {
+    fn composed(
+        &self,
+        resource: &Value,
+        observed: &ObservedState<'_>,
+    ) -> Result<Composed, Failure> {
         let is_known = |what: &usize| {
             let content = format!("{what} at {}", observed.now());
             let request = ExternalRequest {
@@ -78,17 +80,8 @@ impl Operator for Asker {
             observed.external(request).found().is_some()
         };
         let known = (0..MANY).filter(is_known).count();
-        let metadata = Metadata {
-            name: "one".to_owned(),
-            namespace: Some("a".to_owned()),
-            ..Metadata::default()
-        };
-        Ok(Composed {
-            desired: DesiredState::default(),
-            status: json!({ "known": known == MANY && is_known(&MANY) }),
-            failed: BTreeSet::new(),
-            owner: Owner::of(THING, &metadata),
-        })
+        let status = json!({ "known": known == MANY && is_known(&MANY) });
+        composed(resource, DesiredState::default(), status)
     }
 }
 
