@@ -54,6 +54,29 @@ impl Sessions {
     }
 }
 
+/// Implements a driver by its methods `answer` and `carry_out`. Its responses are valid for so many seconds, if that is given.
+macro_rules! driver {
+    ($type:ident, $system:expr $(, $validity:expr)?) => {
+        impl Driver for $type {
+            fn system(&self) -> &'static str {
+                $system
+            }
+
+            $(fn validity(&self) -> Duration {
+                Duration::from_secs($validity.into())
+            })?
+
+            fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
+                async move { Ok(self.answer(query).await?) }.boxed()
+            }
+
+            fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
+                async move { Ok(self.carry_out(content).await?) }.boxed()
+            }
+        }
+    };
+}
+
 /// The driver of Keystone.
 #[derive(Default)]
 pub struct Keystone(Sessions);
@@ -86,19 +109,7 @@ impl Keystone {
     }
 }
 
-impl Driver for Keystone {
-    fn system(&self) -> &'static str {
-        keystone::SYSTEM
-    }
-
-    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
-        async move { Ok(self.answer(query).await?) }.boxed()
-    }
-
-    fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
-        async move { Ok(self.carry_out(content).await?) }.boxed()
-    }
-}
+driver!(Keystone, keystone::SYSTEM);
 
 /// The driver of Nova.
 #[derive(Default)]
@@ -150,23 +161,7 @@ impl Nova {
     }
 }
 
-impl Driver for Nova {
-    fn system(&self) -> &'static str {
-        nova::SYSTEM
-    }
-
-    fn validity(&self) -> Duration {
-        Duration::from_secs(nova::VALID.into())
-    }
-
-    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
-        async move { Ok(self.answer(query).await?) }.boxed()
-    }
-
-    fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
-        async move { Ok(self.carry_out(content).await?) }.boxed()
-    }
-}
+driver!(Nova, nova::SYSTEM, nova::VALID);
 
 /// The driver of Neutron.
 #[derive(Default)]
@@ -195,19 +190,7 @@ impl Neutron {
     }
 }
 
-impl Driver for Neutron {
-    fn system(&self) -> &'static str {
-        neutron::SYSTEM
-    }
-
-    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
-        async move { Ok(self.answer(query).await?) }.boxed()
-    }
-
-    fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
-        async move { Ok(self.carry_out(content).await?) }.boxed()
-    }
-}
+driver!(Neutron, neutron::SYSTEM);
 
 /// The driver of Nova's flavors.
 #[derive(Default)]
@@ -234,19 +217,7 @@ impl Flavors {
     }
 }
 
-impl Driver for Flavors {
-    fn system(&self) -> &'static str {
-        nova_flavors::SYSTEM
-    }
-
-    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
-        async move { Ok(self.answer(query).await?) }.boxed()
-    }
-
-    fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
-        async move { Ok(self.carry_out(content).await?) }.boxed()
-    }
-}
+driver!(Flavors, nova_flavors::SYSTEM);
 
 fn request<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|_| Error::NotUnderstood)
