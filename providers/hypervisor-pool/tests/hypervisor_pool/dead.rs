@@ -193,9 +193,7 @@ fn nodes_of_a_rack_that_is_down_are_not_replaced_until_most_are_back() {
     put_node(&mut cluster, "node-d", "10.0.0.4");
     put_node(&mut cluster, "node-e", "10.0.0.5");
     for node in rack {
-        cluster.edit(&node_key(node), |node| {
-            node["metadata"]["labels"]["topology.c5c3.io/rack"] = json!("a");
-        });
+        set_label(&mut cluster, node, "topology.c5c3.io/rack", "a");
     }
     set(&mut cluster, "maxHosts", 4);
     set(&mut cluster, "minHosts", 4);

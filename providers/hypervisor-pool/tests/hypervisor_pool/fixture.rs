@@ -73,6 +73,12 @@ pub fn put_node(cluster: &mut Cluster, name: &str, address: &str) {
     cluster.set_status(&key, status);
 }
 
+/// Sets a label of a node.
+pub fn set_label(cluster: &mut Cluster, node: &str, label: &str, value: &str) {
+    let key = Key::of::<Node>("", node);
+    cluster.edit(&key, |node| node["metadata"]["labels"][label] = json!(value));
+}
+
 /// A Secret as another operator writes it for its own resource. The values are Base64.
 pub fn put_secret(cluster: &mut Cluster, name: &str, mut labels: Value, data: Value) {
     let agents = labels["c5c3.io/agents"].as_str().unwrap().to_owned();

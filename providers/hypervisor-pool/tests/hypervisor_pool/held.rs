@@ -67,9 +67,7 @@ fn held_share_replaces_no_node_that_was_drained_unless_a_person_gives_it_one() {
     assert_eq!(leases(&cluster), planes(["prod", "", "", ""]));
     assert_eq!(share_of(&cluster, "prod")["due"], 1);
 
-    cluster.edit(&node_key("node-d"), |node| {
-        node["metadata"]["labels"][LEASE] = json!("prod");
-    });
+    set_label(&mut cluster, "node-d", LEASE, "prod");
     settle(&mut cluster, "prod");
     assert_eq!(leases(&cluster), planes(["prod", "", "prod", ""]));
     assert_eq!(share_of(&cluster, "prod")["due"], 2);

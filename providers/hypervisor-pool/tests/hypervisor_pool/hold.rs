@@ -155,9 +155,7 @@ fn node_that_is_drained_again_stays_held() {
 fn node_that_was_wiped_and_is_leased_to_another_is_held_no_longer() {
     let mut cluster = wiping();
     assert!(is_held(&cluster, "node-b"));
-    cluster.edit(&node_key("node-b"), |node| {
-        node["metadata"]["labels"][LEASE] = json!("staging");
-    });
+    set_label(&mut cluster, "node-b", LEASE, "staging");
     remove_labels(&mut cluster, "node-b", &[PHASE]);
     settle(&mut cluster, "prod");
     assert!(!is_held(&cluster, "node-b"));
@@ -168,9 +166,7 @@ fn node_that_was_wiped_and_is_leased_to_another_is_held_no_longer() {
 fn node_in_a_phase_that_is_not_known_is_held() {
     let mut cluster = cluster();
     settle(&mut cluster, "prod");
-    cluster.edit(&node_key("node-b"), |node| {
-        node["metadata"]["labels"][PHASE] = json!("Resting");
-    });
+    set_label(&mut cluster, "node-b", PHASE, "Resting");
     settle(&mut cluster, "prod");
     assert!(is_held(&cluster, "node-b"));
 }
@@ -196,9 +192,7 @@ fn node_that_loses_the_label_of_its_lease_stays_held() {
 fn node_that_a_person_moves_to_another_control_plane_stays_held() {
     let mut cluster = cluster();
     settle(&mut cluster, "prod");
-    cluster.edit(&node_key("node-b"), |node| {
-        node["metadata"]["labels"][LEASE] = json!("staging");
-    });
+    set_label(&mut cluster, "node-b", LEASE, "staging");
     settle(&mut cluster, "prod");
     assert!(is_held(&cluster, "node-b"));
 }
@@ -264,9 +258,7 @@ fn deleted_share_waits_for_nodes_that_lost_its_label() {
     cluster.set_kind_readable(StatefulSet::KIND, true);
 
     // It is drained as any other node of the share.
-    cluster.edit(&node_key("node-b"), |node| {
-        node["metadata"]["labels"][LEASE] = json!("prod");
-    });
+    set_label(&mut cluster, "node-b", LEASE, "prod");
     settle(&mut cluster, "prod");
     assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Draining"));
     assert!(is_held(&cluster, "node-b"));
@@ -285,9 +277,7 @@ fn deleted_share_waits_for_a_node_that_a_person_moved_until_they_say_that_it_is_
     let mut cluster = cluster();
     settle(&mut cluster, "prod");
     remove_labels(&mut cluster, "node-a", &[LEASE, SINCE]);
-    cluster.edit(&node_key("node-b"), |node| {
-        node["metadata"]["labels"][LEASE] = json!("staging");
-    });
+    set_label(&mut cluster, "node-b", LEASE, "staging");
     cluster.delete(&share_key("prod"));
     settle(&mut cluster, "prod");
     assert!(is_held(&cluster, "node-b"));

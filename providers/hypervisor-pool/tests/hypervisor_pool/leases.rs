@@ -76,9 +76,7 @@ fn pool_with_unusable_nodes() -> Cluster {
         put_node(&mut cluster, name, address);
     }
     cordon(&mut cluster, "node-d", true);
-    cluster.edit(&node_key("node-f"), |node| {
-        node["metadata"]["labels"]["c5c3.io/control-plane"] = json!("staging");
-    });
+    set_label(&mut cluster, "node-f", "c5c3.io/control-plane", "staging");
     cluster
 }
 
@@ -100,9 +98,7 @@ fn pool_counts_the_nodes_of_each_group_of_machines_and_those_with_servers() {
         ("node-e", "zone-2"),
         ("node-f", "zone-2"),
     ] {
-        cluster.edit(&node_key(node), |node| {
-            node["metadata"]["labels"]["worker.gardener.cloud/pool"] = json!(group);
-        });
+        set_label(&mut cluster, node, "worker.gardener.cloud/pool", group);
     }
     // Nodes that are leased now count, too.
     cluster.reconcile(&HypervisorPool, &pool_key()).unwrap();
@@ -126,9 +122,7 @@ fn pool_names_the_nodes_that_it_can_lose() {
     });
     for (node, zone) in [("node-g", "a"), ("node-h", "a"), ("node-i", "b")] {
         put_node(&mut cluster, node, "10.0.0.7");
-        cluster.edit(&node_key(node), |node| {
-            node["metadata"]["labels"]["topology.kubernetes.io/zone"] = json!(zone);
-        });
+        set_label(&mut cluster, node, "topology.kubernetes.io/zone", zone);
     }
     let removable = |cluster: &mut Cluster, reserve: u32| {
         put_pool(cluster, json!({ "mode": "Shared", "reserve": reserve }));

@@ -31,9 +31,7 @@ fn rack_of_a_node_is_the_label_of_the_platform_team_or_else_that_of_metal_operat
         });
     }
     assert_eq!(racks(&cluster), ["1-2", "1-2"]);
-    cluster.edit(&node_key("node-b"), |node| {
-        node["metadata"]["labels"]["topology.c5c3.io/rack"] = json!("left");
-    });
+    set_label(&mut cluster, "node-b", "topology.c5c3.io/rack", "left");
     assert_eq!(racks(&cluster), ["1-2", "left"]);
 }
 
@@ -157,9 +155,7 @@ fn node_that_is_leased_again_is_dated_later_than_any_report_of_it() {
 }
 
 fn set_lease(cluster: &mut Cluster, node: &str, control_plane: &str) {
-    cluster.edit(&node_key(node), |node| {
-        node["metadata"]["labels"][LEASE] = json!(control_plane);
-    });
+    set_label(cluster, node, LEASE, control_plane);
 }
 
 /// libvirt has the servers of the former control plane, of which the new one's Nova knows nothing.

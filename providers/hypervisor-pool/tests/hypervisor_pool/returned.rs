@@ -24,9 +24,7 @@ fn comes_back(cluster: &mut Cluster) {
         share["spec"]["maxHosts"] = json!(1);
     });
     put_node(cluster, "node-b", "10.0.0.2");
-    cluster.edit(&node_key("node-b"), |node| {
-        node["metadata"]["labels"]["worker.gardener.cloud/pool"] = json!("zone-a");
-    });
+    set_label(cluster, "node-b", "worker.gardener.cloud/pool", "zone-a");
 }
 
 /// How a message says to take nodes out of the status of a share.

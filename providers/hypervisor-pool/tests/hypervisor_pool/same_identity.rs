@@ -198,9 +198,7 @@ fn first_share_without_hosts_leaves_the_aggregate_to_its_copy() {
 fn first_share_that_wants_no_aggregate_any_more_removes_only_its_own_hosts() {
     let nova = Nova::default();
     let mut clusters = pools(&nova);
-    clusters[0].edit(&share_key("prod"), |share| {
-        share["spec"]["aggregate"] = json!(null);
-    });
+    set(&mut clusters[0], "prod", "aggregate", json!(null));
     later(&mut clusters);
     assert_eq!(aggregate(&nova), only_of_the_copy());
     settles(&nova, &mut clusters);
@@ -215,9 +213,7 @@ fn first_share_that_wants_no_zone_any_more_keeps_it_beside_a_copy() {
     let nova = Nova::default();
     let mut clusters = pools(&nova);
     for zone in [json!("zone-a"), json!(null)] {
-        clusters[0].edit(&share_key("prod"), |share| {
-            share["spec"]["availabilityZone"] = zone;
-        });
+        set(&mut clusters[0], "prod", "availabilityZone", zone);
         later(&mut clusters);
     }
     settles(&nova, &mut clusters);

@@ -189,9 +189,7 @@ fn changed_while_a_node_is_lost() -> (Cluster, Nova) {
 fn former_trait_is_removed_from_a_lost_node_that_is_given_back() {
     let (mut cluster, nova) = changed_while_a_node_is_lost();
     put_node(&mut cluster, "node-b", "10.0.0.2");
-    cluster.edit(&node_key("node-b"), |node| {
-        node["metadata"]["labels"][LEASE] = json!("prod");
-    });
+    set_label(&mut cluster, "node-b", LEASE, "prod");
     later(&mut cluster);
     restart(&mut cluster, &nova, &["node-a", "node-b"]);
     later(&mut cluster);
