@@ -21,9 +21,6 @@ pub struct Ceph {
 
 impl Ceph {
     /// Starts it on a cloud's node, in a pod of this name.
-    ///
-    /// # Errors
-    /// When it isn't ready in time.
     pub async fn start(cloud: &Cloud, name: &str) -> Result<Self> {
         cloud.cluster.apply(&POD.replace("NAME", name)).await?;
         let place = format!("ceph/{name}");

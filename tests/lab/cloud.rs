@@ -41,9 +41,6 @@ pub struct Cloud {
 
 impl Cloud {
     /// Starts it with images that its pods may have, and our operators of these names.
-    ///
-    /// # Errors
-    /// When a part of it can't be built or started, or isn't ready in time.
     pub async fn start(
         machine: &Arc<Machine>,
         images: &[Image],
@@ -69,9 +66,6 @@ impl Cloud {
 
     /// Starts it with images that its pods may have, and nothing else: neither kinds nor operators, and no namespace
     /// `openstack`.
-    ///
-    /// # Errors
-    /// When a part of it can't be built or started, or isn't ready in time.
     pub async fn bare(machine: &Arc<Machine>, images: &[Image]) -> Result<Self> {
         let etcd = Etcd::start(machine)?;
         let cluster = Cluster::start(machine, &etcd, CONTROL_PLANE).await?;
@@ -79,9 +73,6 @@ impl Cloud {
     }
 
     /// Gives a cluster a node with images that its pods may have. The services are to be in a namespace.
-    ///
-    /// # Errors
-    /// When a part of it can't be built or started, or isn't ready in time.
     pub async fn on(
         machine: &Arc<Machine>,
         cluster: &Cluster,
@@ -140,9 +131,6 @@ impl Cloud {
     }
 
     /// Installs and starts one of our operators.
-    ///
-    /// # Errors
-    /// When it can't be, or isn't ready in time.
     pub async fn install(&mut self, machine: &Arc<Machine>, name: &str) -> Result<()> {
         let operator = Operator::installed(machine, &self.cluster, name, &["replicas=0"]).await?;
         self.operators.insert(name.to_owned(), operator);
@@ -168,9 +156,6 @@ impl Cloud {
     }
 
     /// Waits until a server of the infrastructure answers.
-    ///
-    /// # Errors
-    /// When it doesn't in time.
     pub async fn serves(&self, server: &str) -> Result<()> {
         eventually(&format!("{server} is ready"), minutes(3), async || {
             let set = self.cluster.get(STATEFUL_SET, &self.place(server)).await?;
@@ -185,9 +170,6 @@ impl Cloud {
     }
 
     /// Waits until a resource of the cloud's namespace is Ready.
-    ///
-    /// # Errors
-    /// When it isn't in time.
     pub async fn comes_up(&self, kind: Kind, name: &str) -> Result<()> {
         eventually(&format!("{name} is Ready"), minutes(6), async || {
             is(&self.cluster.get(kind, &self.place(name)).await?, "Ready")
@@ -227,9 +209,6 @@ impl Cloud {
     }
 
     /// Puts a file where pods of the cloud's namespace may see it: into a ConfigMap of this name.
-    ///
-    /// # Errors
-    /// When that is refused.
     pub async fn give(&self, name: &str, file: &str, text: &str) -> Result<()> {
         let map = json!({
             "apiVersion": "v1",

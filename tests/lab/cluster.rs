@@ -52,9 +52,6 @@ pub struct Etcd {
 
 impl Etcd {
     /// Starts it. It answers a little later; API servers wait for it themselves.
-    ///
-    /// # Errors
-    /// When it can't be built or started.
     pub fn start(machine: &Machine) -> Result<Self> {
         let endpoint = format!("http://127.0.0.1:{}", machine.port());
         let peer = format!("http://127.0.0.1:{}", machine.port());

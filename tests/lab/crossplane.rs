@@ -84,9 +84,6 @@ pub struct Crossplane {
 
 impl Crossplane {
     /// Installs Crossplane's own kinds and webhooks, starts the core, and waits until it serves.
-    ///
-    /// # Errors
-    /// When it can't be built, installed or started, or isn't ready in time.
     pub async fn start(
         machine: &Arc<Machine>,
         management: &Cluster,
@@ -191,9 +188,6 @@ impl Crossplane {
 
 impl Cluster {
     /// Installs Crossplane's own custom resource definitions, without Crossplane.
-    ///
-    /// # Errors
-    /// When they can't be had or aren't served in time.
     pub async fn install_crossplane(&self, release: Release) -> Result<()> {
         let sources = release.module().folder()?;
         self.install_definitions(read_folder(&sources.join("cluster/crds"))?)

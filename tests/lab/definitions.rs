@@ -26,9 +26,6 @@ const ESTABLISHED: Duration = Duration::from_secs(180);
 
 impl Cluster {
     /// Installs Rook's custom resource definitions: CephCluster, CephBlockPool, CephClient and their like.
-    ///
-    /// # Errors
-    /// When they can't be had or aren't served in time.
     pub async fn install_rook(&self) -> Result<()> {
         self.install_definitions(read(
             &Module::Rook.folder()?.join("deploy/examples/crds.yaml"),
@@ -38,18 +35,12 @@ impl Cluster {
 
     /// Installs External Secrets' custom resource definitions: ExternalSecret, PushSecret and their stores. Generators,
     /// which make secrets up, are left out.
-    ///
-    /// # Errors
-    /// When they can't be had or aren't served in time.
     pub async fn install_external_secrets(&self) -> Result<()> {
         self.install_of_external_secrets(|group, _| group == "external-secrets.io")
             .await
     }
 
     /// Installs the kind in which External Secrets remembers what generators made, without which it doesn't start.
-    ///
-    /// # Errors
-    /// When it can't be had or isn't served in time.
     pub(crate) async fn install_generator_state(&self) -> Result<()> {
         self.install_of_external_secrets(|_, kind| kind == "GeneratorState")
             .await
@@ -67,27 +58,18 @@ impl Cluster {
     }
 
     /// Installs cert-manager's custom resource definitions: Certificate, Issuer and their like.
-    ///
-    /// # Errors
-    /// When they can't be had or aren't served in time.
     pub async fn install_cert_manager(&self) -> Result<()> {
         self.install_folder(Module::CertManager, "deploy/crds")
             .await
     }
 
     /// Installs the Gateway API's custom resource definitions: Gateway, HTTPRoute, BackendTLSPolicy and their like.
-    ///
-    /// # Errors
-    /// When they can't be had or aren't served in time.
     pub async fn install_gateway(&self) -> Result<()> {
         self.install_folder(Module::Gateway, "config/crd/standard")
             .await
     }
 
     /// Installs the custom resource definition of ServiceMonitor.
-    ///
-    /// # Errors
-    /// When it can't be had or isn't served in time.
     pub async fn install_service_monitor(&self) -> Result<()> {
         let file = "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml";
         self.install_definitions(read(&Module::Prometheus.folder()?.join(file))?)
@@ -95,9 +77,6 @@ impl Cluster {
     }
 
     /// Installs all that a control plane is made of: our own kinds, and those of others that ours become.
-    ///
-    /// # Errors
-    /// When they can't be had or aren't served in time.
     pub async fn install_control_plane_kinds(&self) -> Result<()> {
         tokio::try_join!(
             self.install_mariadb(),
@@ -110,9 +89,6 @@ impl Cluster {
     }
 
     /// Installs the definitions of what our own operators reconcile.
-    ///
-    /// # Errors
-    /// When they are refused.
     pub async fn install_our_kinds(&self) -> Result<()> {
         self.apply_files("package/charts/c5c3-crds/definitions")
             .await
@@ -120,35 +96,23 @@ impl Cluster {
     }
 
     /// Installs MariaDB's custom resource definitions: MariaDB, MaxScale, Database, User, Grant and their like.
-    ///
-    /// # Errors
-    /// When they can't be had or aren't served in time.
     pub async fn install_mariadb(&self) -> Result<()> {
         self.install_folder(Module::MariadbOperator, BASES).await
     }
 
     /// Installs RabbitMQ's custom resource definitions: RabbitmqCluster, and what is inside of one: Vhost, User,
     /// Permission and their like.
-    ///
-    /// # Errors
-    /// When they can't be had or aren't served in time.
     pub async fn install_rabbitmq(&self) -> Result<()> {
         self.install_folder(Module::RabbitmqOperator, BASES).await?;
         self.install_folder(Module::RabbitmqTopology, BASES).await
     }
 
     /// Installs K-ORC's custom resource definitions: Domain, Project, User, Service, Endpoint and their like.
-    ///
-    /// # Errors
-    /// When they can't be had or aren't served in time.
     pub async fn install_k_orc(&self) -> Result<()> {
         self.install_folder(Module::KOrc, BASES).await
     }
 
     /// Installs Flux's custom resource definitions: GitRepository, Kustomization, HelmRelease and their like.
-    ///
-    /// # Errors
-    /// When they can't be had or aren't served in time.
     pub(crate) async fn install_flux(&self) -> Result<()> {
         for module in [
             Module::SourceController,
@@ -161,9 +125,6 @@ impl Cluster {
     }
 
     /// Installs a custom resource definition of our own for SAP's Valkey, whose operator is in no Go proxy.
-    ///
-    /// # Errors
-    /// When it isn't served in time.
     pub async fn install_valkey(&self) -> Result<()> {
         self.install_definitions(documents(VALKEY)?).await
     }

@@ -25,9 +25,6 @@ impl Cluster {
 
     /// Creates an object, or replaces the one of its name, as `kubectl create` and `kubectl replace` do. Its status, if it
     /// has one, is then written as its controller would.
-    ///
-    /// # Errors
-    /// When either is refused.
     pub async fn write(&self, object: &DynamicObject) -> Result<()> {
         let api = self.api_of(object).await?;
         let mut written = object.clone();

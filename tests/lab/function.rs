@@ -119,9 +119,6 @@ impl Function {
     }
 
     /// Kills it in the middle of whatever it does.
-    ///
-    /// # Errors
-    /// When it can't be killed.
     pub fn kill(&self) -> Result<()> {
         self.machine.kill("function")
     }

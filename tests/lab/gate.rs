@@ -34,18 +34,12 @@ struct Passage {
 
 impl Gate {
     /// Opens a gate before a cluster. Whoever asks through it has the rights of whoever the cluster is seen as.
-    ///
-    /// # Errors
-    /// When it can't listen.
     pub async fn open(machine: &Machine, cluster: &Cluster) -> Result<Self> {
         Self::with(machine, cluster, usize::MAX).await
     }
 
     /// A gate that shuts after so many writes: the last one is carried out, but its answer does not get out, nor does
     /// any further write get in.
-    ///
-    /// # Errors
-    /// When it can't listen.
     pub async fn shut_after(machine: &Machine, cluster: &Cluster, writes: usize) -> Result<Self> {
         Self::with(machine, cluster, writes).await
     }

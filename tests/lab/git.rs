@@ -37,9 +37,6 @@ pub struct Repository {
 
 impl GitHost {
     /// Takes the place of hosts for all programs that are started from now on. Whoever asks must trust the machine's authority.
-    ///
-    /// # Errors
-    /// When it can't be served.
     pub async fn start(machine: &Machine, hosts: &[&str]) -> Result<Self> {
         let names: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
         machine.resolve_to_loopback(&names)?;
@@ -58,9 +55,6 @@ impl GitHost {
     }
 
     /// An empty repository at `<host>/<path>`, for the files of a folder.
-    ///
-    /// # Errors
-    /// When it can't be made.
     pub fn repository(&self, place: &str, tree: &Path) -> Result<Repository> {
         let repository = Repository {
             git: self.folder.join(place),

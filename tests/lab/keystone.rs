@@ -109,9 +109,6 @@ impl Keystone {
     }
 
     /// Kills it in the middle of whatever it does.
-    ///
-    /// # Errors
-    /// When it can't be killed.
     pub fn kill(&self) -> Result<()> {
         self.machine.kill(NAME)
     }

@@ -38,9 +38,6 @@ pub struct Lab {
 
 impl Lab {
     /// Starts all of it and waits until it is ready.
-    ///
-    /// # Errors
-    /// When any part of it can't be built or started, or isn't ready in time.
     pub async fn start(
         machine: Arc<Machine>,
         release: Release,

@@ -45,9 +45,6 @@ pub struct Nova {
 
 impl Nova {
     /// Starts them.
-    ///
-    /// # Errors
-    /// When they can't listen.
     pub async fn start(machine: &Machine) -> Result<Self> {
         let (port, state) = (machine.port(), Arc::<Mutex<NovaState>>::default());
         let known = Arc::clone(&state);

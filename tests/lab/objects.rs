@@ -179,9 +179,6 @@ impl Cluster {
     }
 
     /// Merges a change into an object: an edit by hand.
-    ///
-    /// # Errors
-    /// When it is refused.
     pub async fn edit(&self, kind: Kind, name: &str, change: Value) -> Result<DynamicObject> {
         let (api, name) = self.place(kind, name).await?;
         let (how, change) = (
@@ -200,9 +197,6 @@ impl Cluster {
     }
 
     /// Merges into an object's status, as its own operator would.
-    ///
-    /// # Errors
-    /// When it is refused.
     pub async fn set_status(&self, kind: Kind, name: &str, status: Value) -> Result<DynamicObject> {
         let (api, name) = self.place(kind, name).await?;
         let how = PatchParams::default().validation_strict();
@@ -219,9 +213,6 @@ impl Cluster {
     }
 
     /// Merges into the status of an object. Succeeds where the object no longer exists.
-    ///
-    /// # Errors
-    /// When it is refused.
     pub async fn report(&self, kind: Kind, object: &DynamicObject, status: Value) -> Result<()> {
         let name = object.name_any();
         let name = match object.namespace() {

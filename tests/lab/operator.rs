@@ -60,9 +60,6 @@ enum Readiness {
 impl Operator {
     /// Installs MariaDB's kinds and starts their operator, mariadb-operator. Its webhooks, which refuse the change of
     /// what can't change, aren't served.
-    ///
-    /// # Errors
-    /// When it can't be built, installed or started, or isn't ready in time.
     pub async fn mariadb(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
         cluster.install_mariadb().await?;
         cluster.apply(MARIADB_ACCOUNT).await?;
@@ -102,18 +99,12 @@ impl Operator {
     }
 
     /// Installs RabbitMQ's kinds and starts the operator of its clusters.
-    ///
-    /// # Errors
-    /// When it can't be built, installed or started, or isn't ready in time.
     pub async fn rabbitmq(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
         Self::rabbitmq_with_lease(machine, cluster, LEASE).await
     }
 
     /// As [`rabbitmq`](Self::rabbitmq), with a lease of the operator that is short, for a scenario that kills it: it is back once
     /// the lease of the killed one has run out.
-    ///
-    /// # Errors
-    /// When it can't be built, installed or started, or isn't ready in time.
     pub async fn rabbitmq_with_short_lease(
         machine: &Arc<Machine>,
         cluster: &Cluster,
@@ -144,9 +135,6 @@ impl Operator {
 
     /// Starts the operator of virtual hosts, users and permissions in RabbitMQ. Its kinds come with the operator of clusters,
     /// whose pods it reaches once the cluster has a node. Its webhooks aren't served.
-    ///
-    /// # Errors
-    /// When it can't be built or started, or isn't ready in time.
     pub async fn rabbitmq_topology(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
         let metrics = machine.port();
         let program = Program::new(Tool::RabbitmqTopologyOperator.path()?)
@@ -164,9 +152,6 @@ impl Operator {
     }
 
     /// Installs K-ORC's kinds and starts it.
-    ///
-    /// # Errors
-    /// When it can't be built, installed or started, or isn't ready in time.
     pub async fn k_orc(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
         cluster.install_k_orc().await?;
         let health = machine.port();
@@ -177,9 +162,6 @@ impl Operator {
     }
 
     /// Installs cert-manager's kinds and starts it, for issuers that sign themselves. Its webhooks aren't served.
-    ///
-    /// # Errors
-    /// When it can't be built, installed or started, or isn't ready in time.
     pub async fn cert_manager(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
         cluster.install_cert_manager().await?;
         let health = machine.port();
@@ -190,9 +172,6 @@ impl Operator {
     }
 
     /// Installs External Secrets' kinds that aren't there yet and starts it. Its webhooks aren't served.
-    ///
-    /// # Errors
-    /// When it can't be built, installed or started, or isn't ready in time.
     pub async fn external_secrets(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
         cluster.install_generator_state().await?;
         let health = machine.port();
@@ -210,9 +189,6 @@ impl Operator {
 
     /// Installs the kinds of the Gateway API and starts Traefik, at port 443 of an address: for Gateways of classes with the controller
     /// `traefik.io/gateway-controller`, and for Ingresses of the class `nginx` with annotations for ingress-nginx.
-    ///
-    /// # Errors
-    /// When it can't be built, installed or started, or isn't ready in time.
     pub async fn traefik(
         machine: &Arc<Machine>,
         cluster: &Cluster,
@@ -244,9 +220,6 @@ impl Operator {
     }
 
     /// Starts the scheduler of a cluster, under a name of its process.
-    ///
-    /// # Errors
-    /// When it can't be built or started.
     pub fn scheduler(machine: &Machine, cluster: &Cluster, process: &str) -> Result<()> {
         let scheduler = Program::new(Tool::KubeScheduler.path()?)
             .flag("kubeconfig", cluster.kubeconfig_file())
@@ -257,9 +230,6 @@ impl Operator {
 
     /// Starts controllers of Kubernetes for a cluster, under a name of their process: those that kube-controller-manager's flag of the
     /// same name says.
-    ///
-    /// # Errors
-    /// When they can't be built or started.
     pub fn controllers(
         machine: &Machine,
         cluster: &Cluster,
@@ -359,9 +329,6 @@ impl Operator {
     }
 
     /// Kills it in the middle of whatever it does.
-    ///
-    /// # Errors
-    /// When it can't be killed.
     pub fn kill(&self) -> Result<()> {
         self.machine.kill(&self.name)
     }

@@ -32,17 +32,11 @@ pub struct Pods {
 
 impl Pods {
     /// Gives a cluster pods. Those of DaemonSets run once a scheduler has placed them, all others without a node.
-    ///
-    /// # Errors
-    /// When a part of it can't be built or started.
     pub async fn simulate(machine: &Machine, cluster: &Cluster) -> Result<Self> {
         Self::of(machine, cluster, CONTROLLERS).await
     }
 
     /// Gives a cluster the pods of Jobs, and no others.
-    ///
-    /// # Errors
-    /// When a part of it can't be built or started.
     pub(crate) async fn of_jobs(machine: &Machine, cluster: &Cluster) -> Result<Self> {
         Self::of(machine, cluster, JOB_CONTROLLERS).await
     }

@@ -38,9 +38,6 @@ pub struct Provider {
 
 impl Provider {
     /// Installs its kinds, starts it, and waits until it serves. It needs the namespace that Crossplane lives in.
-    ///
-    /// # Errors
-    /// When it can't be built, installed or started, or isn't ready in time.
     pub async fn start(machine: &Arc<Machine>, management: &Cluster) -> Result<Self> {
         let authority = machine.authority();
         management.install_provider_kubernetes(authority).await?;
@@ -116,9 +113,6 @@ impl Provider {
 impl Cluster {
     /// Installs provider-kubernetes' custom resource definitions, without the provider; `authority` signs what its webhook
     /// will show.
-    ///
-    /// # Errors
-    /// When they can't be had or aren't served in time.
     pub async fn install_provider_kubernetes(&self, authority: &Authority) -> Result<()> {
         let mut definitions =
             read_folder(&Module::ProviderKubernetes.folder()?.join("package/crds"))?;

@@ -26,9 +26,6 @@ pub struct Server(JoinHandle<Infallible>);
 
 impl Server {
     /// Serves on loopback by plain HTTP. A connection whose request fails is cut.
-    ///
-    /// # Errors
-    /// When it can't listen.
     pub async fn start<S, F, B, E>(port: u16, answer: S) -> Result<Self>
     where
         S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,

@@ -75,9 +75,6 @@ pub enum Replicas {
 
 impl Cluster {
     /// The cluster as an account of its own sees it, which may do everything: so that an audit shows who is who.
-    ///
-    /// # Errors
-    /// When it can't be made.
     pub async fn account(&self, name: &str) -> Result<Self> {
         let account = json!({
             "apiVersion": "v1",
@@ -103,9 +100,6 @@ impl Cluster {
 
 impl Site {
     /// Starts the cluster, installs all kinds, and begins to simulate. The operator is built but not started.
-    ///
-    /// # Errors
-    /// When something can't be built, installed or started.
     pub async fn open(machine: &Arc<Machine>, build: Build) -> Result<Self> {
         let program = our_program(build)?;
         let cluster = start(machine).await?;
@@ -121,9 +115,6 @@ impl Site {
 
     /// As [`open`](Self::open), but with the operators of services in the same process as the c5c3-operator, for control planes of
     /// these names without encryption. Of pods, there are only those of Jobs.
-    ///
-    /// # Errors
-    /// When something can't be built, installed or started.
     pub async fn open_for_all_operators(
         machine: &Arc<Machine>,
         build: Build,
@@ -172,9 +163,6 @@ impl Site {
     }
 
     /// Makes a namespace, and a ControlPlane of the same name in it.
-    ///
-    /// # Errors
-    /// When either is refused.
     pub async fn control_plane(&self, name: &str, spec: &Value) -> Result<()> {
         let namespace = json!({
             "apiVersion": "v1",

@@ -194,9 +194,6 @@ impl Scenario {
 
 impl Need {
     /// Builds it if it isn't in the cache yet.
-    ///
-    /// # Errors
-    /// When it can't be built.
     pub fn prepare(self) -> Result<()> {
         let prepared = match self {
             Self::Tool(tool) => tool.path().map(drop),

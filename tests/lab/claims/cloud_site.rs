@@ -77,9 +77,6 @@ pub struct Settings {
 
 impl<'a> CloudSite<'a> {
     /// Builds it on a lab whose control plane cluster has this node.
-    ///
-    /// # Errors
-    /// When a part of it can't be built, installed or started, or isn't ready in time.
     pub async fn build(lab: &'a Lab, cloud: Cloud, settings: &Settings) -> Result<Self> {
         cloud.node.enforce_policies()?;
         let site = Site::build(lab, Generation::Namespaced).await?;

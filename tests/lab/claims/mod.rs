@@ -94,9 +94,6 @@ pub enum Runs {
 
 impl<'a> Site<'a> {
     /// Installs all that claims need.
-    ///
-    /// # Errors
-    /// When something is refused, or isn't served in time.
     pub async fn build(lab: &'a Lab, generation: Generation) -> Result<Self> {
         let site = Site {
             lab,

@@ -63,9 +63,6 @@ pub struct RunningOperators {
 
 impl RunningOperators {
     /// Starts them for the control plane in a namespace.
-    ///
-    /// # Errors
-    /// When a part of it can't be built, installed or started.
     pub(super) async fn start(lab: &Lab, namespace: &str) -> Result<Self> {
         let (machine, cluster) = (&lab.machine, &lab.control_plane);
         let host = |(name, _): (&str, u16)| format!("{name}.{namespace}.svc.cluster.local");

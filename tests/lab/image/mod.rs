@@ -32,9 +32,6 @@ pub struct Image {
 
 impl Image {
     /// `tiny`: a shell, and the usual programs.
-    ///
-    /// # Errors
-    /// When it can't be built.
     pub fn tiny() -> Result<Self> {
         let recipe = Recipe {
             name: "tiny".to_owned(),
@@ -48,17 +45,11 @@ impl Image {
     }
 
     /// `judges:lab`: the `openstack` client and Tempest.
-    ///
-    /// # Errors
-    /// When it can't be built.
     pub fn judges() -> Result<Self> {
         Self::of_pypi("judges")
     }
 
     /// `s3:lab`: an object store that speaks S3.
-    ///
-    /// # Errors
-    /// When it can't be built.
     pub fn s3() -> Result<Self> {
         Self::of_pypi("s3")
     }
@@ -78,17 +69,11 @@ impl Image {
 
     /// The MariaDB of control planes and of [`Cloud`](crate::Cloud). With options that only MariaDB 11 knows, a Job of mariadb-operator makes
     /// the first database of a Galera cluster.
-    ///
-    /// # Errors
-    /// When it can't be built.
     pub fn mariadb() -> Result<Self> {
         Self::published("mariadb", MARIADB, Debian::Trixie, &["entrypoint.sh"])
     }
 
     /// The mariadb-operator of the lab, whose program its Jobs run beside MariaDB's own.
-    ///
-    /// # Errors
-    /// When it can't be built.
     pub fn mariadb_operator() -> Result<Self> {
         let recipe = Recipe {
             name: "mariadb-operator".to_owned(),
@@ -105,33 +90,21 @@ impl Image {
     }
 
     /// The RabbitMQ that its cluster operator runs.
-    ///
-    /// # Errors
-    /// When it can't be built.
     pub fn rabbitmq() -> Result<Self> {
         Self::published("rabbitmq", RABBITMQ, Debian::Trixie, &[])
     }
 
     /// `ceph:lab`: a Ceph of one monitor and one OSD.
-    ///
-    /// # Errors
-    /// When it can't be built.
     pub fn ceph() -> Result<Self> {
         Self::published("ceph", "lab", Debian::Bookworm, &["entrypoint.sh"])
     }
 
     /// `guest:lab`: what virtual machines run, in its folder `/guest`: `kernel`, `ramdisk`, and a `disk` without content.
-    ///
-    /// # Errors
-    /// When it can't be built.
     pub fn guest() -> Result<Self> {
         Self::published("guest", "lab", Debian::Bookworm, &["init", "dhcp"])
     }
 
     /// The Memcached of control planes and of [`Cloud`](crate::Cloud).
-    ///
-    /// # Errors
-    /// When it can't be built.
     pub fn memcached() -> Result<Self> {
         Self::published(MEMCACHED.name, MEMCACHED.tag, Debian::Bookworm, &[])
     }
@@ -209,17 +182,11 @@ impl Image {
     }
 
     /// The project's own image of OVN and Open vSwitch, by the name that operators give it.
-    ///
-    /// # Errors
-    /// When it can't be built.
     pub fn ovn() -> Result<Self> {
         Self::of_debian(&OVN)
     }
 
     /// The project's own image of libvirt and QEMU, by the name that operators give it.
-    ///
-    /// # Errors
-    /// When it can't be built.
     pub fn libvirt() -> Result<Self> {
         Self::of_debian(&LIBVIRT)
     }

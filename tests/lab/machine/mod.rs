@@ -279,9 +279,6 @@ impl Machine {
     }
 
     /// Kills a process, and starts the same program again.
-    ///
-    /// # Errors
-    /// When it doesn't run, or can't be killed or started.
     pub fn restart(&self, name: &str) -> Result<()> {
         let running = self.running();
         let process = running.get(name);

@@ -60,9 +60,6 @@ impl Container {
     }
 
     /// Sends its first process a signal, for instance `SIGKILL`.
-    ///
-    /// # Errors
-    /// When it doesn't run.
     pub fn signal(&self, signal: &str) -> Result<()> {
         self.ctr(&["kill", "--signal", signal, &self.id]).map(drop)
     }

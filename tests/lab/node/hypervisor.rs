@@ -33,9 +33,6 @@ pub struct Hypervisor {
 impl Node {
     /// Adds a hypervisor to the cluster of this node or another one that it [serves](Self::serve), `hypervisor-<number>`,
     /// counted from 1.
-    ///
-    /// # Errors
-    /// When a part of it can't be started, or isn't ready in time.
     pub async fn add_hypervisor(
         &self,
         cluster: &Cluster,

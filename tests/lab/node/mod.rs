@@ -69,9 +69,6 @@ pub struct Node {
 
 impl Node {
     /// Gives a cluster a node, and all that pods come by: the scheduler, and the controllers of Deployments, Jobs and so on.
-    ///
-    /// # Errors
-    /// When a part of it can't be built or started, or isn't ready in time.
     pub async fn start(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
         // A build would hold up those who wait meanwhile.
         let pause = Image::tiny()?;
@@ -205,9 +202,6 @@ impl Node {
     }
 
     /// Lets hypervisors join another cluster: starts what pods come by there.
-    ///
-    /// # Errors
-    /// When a part of it can't be built or started.
     pub async fn serve(&self, cluster: &Cluster) -> Result<()> {
         let names = ["controllers", SCHEDULER].map(|part| format!("{part}-{}", cluster.name()));
         self.start_controllers(cluster, names.each_ref().map(String::as_str))?;

@@ -67,9 +67,6 @@ pub enum Wrong {
 
 impl OpenStack {
     /// The services of a release, installed first if they aren't in the cache yet.
-    ///
-    /// # Errors
-    /// When they can't be installed.
     pub fn of(release: Release) -> Result<Self> {
         let programs = python::environment(&format!("openstack-{release}"))?;
         Ok(Self { release, programs })
@@ -84,9 +81,6 @@ impl OpenStack {
     }
 
     /// What oslo.policy's own validator complains of in a file of policies; nothing where all is well.
-    ///
-    /// # Errors
-    /// When it can't be run.
     pub fn policy_complaints(&self, service: &str, rules: &str) -> Result<Option<String>> {
         let mut file = tempfile::NamedTempFile::new()?;
         file.write_all(rules.as_bytes())?;

@@ -14,9 +14,6 @@ use crate::machine::{Machine, Program};
 impl Operator {
     /// Installs one of our own operators by its chart, `<name>-operator`, with these values, and starts it under the role that
     /// the chart gives it. A process here stands for its pods. Its kinds must be installed.
-    ///
-    /// # Errors
-    /// When it can't be installed, built or started, or isn't ready in time.
     pub async fn installed(
         machine: &Arc<Machine>,
         cluster: &Cluster,
@@ -36,9 +33,6 @@ impl Operator {
 
     /// Starts our own operators of these names, built from the working tree first, under a name of their process; with the
     /// rights of whoever the cluster is seen as. Their kinds must be installed.
-    ///
-    /// # Errors
-    /// When they can't be built or started, or aren't ready in time.
     pub async fn c5c3(
         machine: &Arc<Machine>,
         cluster: &Cluster,
@@ -49,9 +43,6 @@ impl Operator {
     }
 
     /// As [`c5c3`](Self::c5c3), for operators that watch these namespaces only; all of them where none is given.
-    ///
-    /// # Errors
-    /// When they can't be built or started, or aren't ready in time.
     pub async fn watching(
         machine: &Arc<Machine>,
         cluster: &Cluster,
@@ -76,9 +67,6 @@ impl Operator {
 
     /// Starts the labels injector, built from the working tree first, with the rights of whoever the cluster is seen as. Its
     /// certificate is in the folder, and its webhook listens on the port.
-    ///
-    /// # Errors
-    /// When it can't be built or started, or isn't ready in time.
     pub async fn labels_injector(
         machine: &Arc<Machine>,
         cluster: &Cluster,

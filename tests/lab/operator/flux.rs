@@ -13,9 +13,6 @@ use crate::tools::Tool;
 impl Operator {
     /// Installs Flux's kinds and starts the controllers of sources, Kustomizations and HelmReleases, each with all rights of a service
     /// account of its name in the namespace `default`, and with the arguments of `examples/gitops/clusters/base/flux`.
-    ///
-    /// # Errors
-    /// When they can't be built, installed or started, or aren't ready in time.
     pub async fn flux(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Vec<Self>> {
         cluster.install_flux().await?;
         let folder = machine.folder().join("flux");

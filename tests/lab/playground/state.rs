@@ -65,9 +65,6 @@ impl State {
     }
 
     /// Writes it to a folder. Readers see the old one or the new one.
-    ///
-    /// # Errors
-    /// When it can't be written.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let (file, new) = (folder.join(FILE), folder.join(NEW));
         fs::write(&new, serde_json::to_vec_pretty(self)?)

@@ -16,9 +16,6 @@ use crate::suite::{Need, download_modules};
 const BUILDS: usize = 2;
 
 /// Builds what is needed, several things at once, and removes what wasn't used for long.
-///
-/// # Errors
-/// When something can't be built or downloaded.
 pub(crate) fn prepare(needs: impl IntoIterator<Item = Need>) -> Result<()> {
     let mut distinct: Vec<Need> = Vec::new();
     for need in needs {
