@@ -271,13 +271,8 @@ fn share_names_nodes_that_lack_something() {
     }
     settle(&mut cluster, "prod");
     assert_eq!(
-        condition(&cluster, "prod", "HostsReady"),
-        [
-            "False",
-            "RequirementMissing",
-            "node node-b: /dev/net/tun is missing: load the kernel module tun"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "HostsReady").join(": "),
+        "False: RequirementMissing: node node-b: /dev/net/tun is missing: load the kernel module tun"
     );
 }
 

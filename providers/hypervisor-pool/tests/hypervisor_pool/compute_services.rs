@@ -196,14 +196,9 @@ fn compute_services_that_do_not_report_are_named() {
     });
     later(&mut cluster);
     assert_eq!(
-        condition(&cluster, "prod", "ComputeServicesUp"),
-        [
-            "False",
-            "NotRegistered",
-            "nova-compute doesn't report to Nova from node-a, node-b: check its pods on these nodes, and `openstack compute \
-             service list`"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "ComputeServicesUp").join(": "),
+        "False: NotRegistered: nova-compute doesn't report to Nova from node-a, node-b: check its pods on these nodes, and `openstack compute \
+         service list`"
     );
     assert_eq!(nova.change(|state| state.calls), 0);
 }

@@ -24,14 +24,9 @@ fn agents_stay_when_their_configuration_is_missing() {
             .is_some()
     );
     assert_eq!(
-        condition(&cluster, "prod", "OVNControllerReady"),
-        [
-            "False",
-            "WaitingForConfiguration",
-            "waits for a Secret with the labels c5c3.io/agents=ovn in the namespace openstack-prod, which the ovn-operator \
-             writes; others are ignored"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "OVNControllerReady").join(": "),
+        "False: WaitingForConfiguration: waits for a Secret with the labels c5c3.io/agents=ovn in the namespace openstack-prod, which the ovn-operator \
+         writes; others are ignored"
     );
 }
 
@@ -46,14 +41,9 @@ fn share_takes_the_configuration_of_its_cell_alone() {
     );
     settle(&mut cluster, "prod");
     assert_eq!(
-        condition(&cluster, "prod", "ComputeReady"),
-        [
-            "False",
-            "Ambiguous",
-            "the namespace openstack-prod has several Secrets with the labels c5c3.io/agents=nova,c5c3.io/cell=cell1: delete \
-             all but one of them"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "ComputeReady").join(": "),
+        "False: Ambiguous: the namespace openstack-prod has several Secrets with the labels c5c3.io/agents=nova,c5c3.io/cell=cell1: delete \
+         all but one of them"
     );
 }
 
@@ -86,16 +76,11 @@ fn share_of_a_cell_that_nova_does_not_have_names_those_that_it_has() {
     set_cell(&mut cluster, "cell3");
     settle(&mut cluster, "prod");
     assert_eq!(
-        condition(&cluster, "prod", "ComputeReady"),
-        [
-            "False",
-            "WaitingForConfiguration",
-            "waits for a Secret with the labels c5c3.io/agents=nova,c5c3.io/cell=cell3 in the namespace openstack-prod, which \
-             the nova-operator writes; others are ignored; if the Nova has the cell, CellsReady of the Nova says what this \
-             Secret waits for; if not, add the cell to the Nova, or create the HypervisorShare again with one of the cells \
-             that have Secrets: cell1, cell2"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "ComputeReady").join(": "),
+        "False: WaitingForConfiguration: waits for a Secret with the labels c5c3.io/agents=nova,c5c3.io/cell=cell3 in the namespace openstack-prod, which \
+         the nova-operator writes; others are ignored; if the Nova has the cell, CellsReady of the Nova says what this \
+         Secret waits for; if not, add the cell to the Nova, or create the HypervisorShare again with one of the cells \
+         that have Secrets: cell1, cell2"
     );
 }
 
@@ -106,15 +91,10 @@ fn share_of_a_cell_without_a_secret_names_the_condition_that_says_why() {
     delete_nova(&mut cluster);
     settle(&mut cluster, "prod");
     assert_eq!(
-        condition(&cluster, "prod", "ComputeReady"),
-        [
-            "False",
-            "WaitingForConfiguration",
-            "waits for a Secret with the labels c5c3.io/agents=nova,c5c3.io/cell=cell1 in the namespace openstack-prod, which \
-             the nova-operator writes; others are ignored; if the Nova has the cell, CellsReady of the Nova says what this \
-             Secret waits for"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "ComputeReady").join(": "),
+        "False: WaitingForConfiguration: waits for a Secret with the labels c5c3.io/agents=nova,c5c3.io/cell=cell1 in the namespace openstack-prod, which \
+         the nova-operator writes; others are ignored; if the Nova has the cell, CellsReady of the Nova says what this \
+         Secret waits for"
     );
 }
 
@@ -253,14 +233,9 @@ fn control_plane_names_no_image_for_nodes() {
     settle(&mut cluster, "prod");
     assert_eq!(images(&cluster), before);
     assert_eq!(
-        condition(&cluster, "prod", "ComputeReady"),
-        [
-            "False",
-            "WaitingForImage",
-            "the control plane runs nova evil/root:1, and this operator has no image of it for nodes: add it to \
-             spec.images.nova of the HypervisorPool"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "ComputeReady").join(": "),
+        "False: WaitingForImage: the control plane runs nova evil/root:1, and this operator has no image of it for nodes: add it to \
+         spec.images.nova of the HypervisorPool"
     );
 }
 

@@ -87,24 +87,14 @@ fn minima_that_dead_nodes_leave_unmet_name_these_nodes() {
     wait(&mut cluster, 15);
     settle(&mut cluster, "prod");
     assert_eq!(
-        condition_of(&cluster, &pool_key(), "MinHostsLeased"),
-        [
-            "False",
-            "Overcommitted",
-            "no free node is left for minHosts of the HypervisorShares prod (1 of 2): repair node-b (not Ready for 15 minutes), give 1 more \
-             nodes the label node-role.kubernetes.io/hypervisor=\"\", or lower minHosts"
-        ]
-        .map(str::to_owned)
+        condition_of(&cluster, &pool_key(), "MinHostsLeased").join(": "),
+        "False: Overcommitted: no free node is left for minHosts of the HypervisorShares prod (1 of 2): repair node-b (not Ready for 15 minutes), give 1 more \
+         nodes the label node-role.kubernetes.io/hypervisor=\"\", or lower minHosts"
     );
     assert_eq!(
-        condition(&cluster, "prod", "NodesLeased"),
-        [
-            "False",
-            "WaitingForNodes",
-            "1 of 2 nodes are leased and work, 0 are free: repair node-b (not Ready for 15 minutes), or give more nodes the label \
-             node-role.kubernetes.io/hypervisor=\"\""
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "NodesLeased").join(": "),
+        "False: WaitingForNodes: 1 of 2 nodes are leased and work, 0 are free: repair node-b (not Ready for 15 minutes), or give more nodes the label \
+         node-role.kubernetes.io/hypervisor=\"\""
     );
     let status = &cluster.get(&share_key("prod")).unwrap()["status"];
     assert_eq!(status["hostCount"], 2, "its servers may be there");

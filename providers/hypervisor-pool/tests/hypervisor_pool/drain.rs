@@ -261,14 +261,9 @@ fn deleted_share_stays_until_its_nodes_are_empty() {
     cluster.delete(&share_key("prod"));
     settle(&mut cluster, "prod");
     assert_eq!(
-        condition(&cluster, "prod", "Ready"),
-        [
-            "False",
-            "Draining",
-            "2 of 2 nodes are drained; servers left: 0: node-a waits for its compute service to be disabled and Nova to say what is on it: see the \
-             condition ComputeServicesUp; node-b waits for its compute service to be disabled and Nova to say what is on it: see the condition ComputeServicesUp"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "Ready").join(": "),
+        "False: Draining: 2 of 2 nodes are drained; servers left: 0: node-a waits for its compute service to be disabled and Nova to say what is on it: see the \
+         condition ComputeServicesUp; node-b waits for its compute service to be disabled and Nova to say what is on it: see the condition ComputeServicesUp"
     );
     assert!(has(&cluster, "libvirt"), "servers keep their agents");
     for node in ["node-a", "node-b"] {

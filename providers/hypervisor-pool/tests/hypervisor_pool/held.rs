@@ -38,14 +38,9 @@ fn held_share_keeps_its_nodes_and_gets_no_others() {
     let minima = condition_of(&cluster, &pool_key(), "MinHostsLeased");
     assert_eq!(minima[0], "True", "nobody waits for more");
     assert_eq!(
-        condition(&cluster, "prod", "NodesLeased"),
-        [
-            "False",
-            "WaitingForNodes",
-            "1 of 2 nodes are leased, and this share gets no others, because its spec.held is true: name the pool in the claim again or \
-             allow its namespace in sharing.allowedNamespaces; without a claim, set held to false"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "NodesLeased").join(": "),
+        "False: WaitingForNodes: 1 of 2 nodes are leased, and this share gets no others, because its spec.held is true: name the pool in the claim again or \
+         allow its namespace in sharing.allowedNamespaces; without a claim, set held to false"
     );
 
     set(&mut cluster, "prod", "held", json!(false));
@@ -177,12 +172,7 @@ fn third_share_of_a_dedicated_pool_is_told_who_has_it() {
     put_share(&mut cluster, "third", json!({}));
     reconcile(&mut cluster, "third");
     assert_eq!(
-        condition(&cluster, "third", "Ready"),
-        [
-            "False",
-            "PoolDedicated",
-            "the HypervisorPool pool is dedicated to prod: create the share in the cluster of another pool"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "third", "Ready").join(": "),
+        "False: PoolDedicated: the HypervisorPool pool is dedicated to prod: create the share in the cluster of another pool"
     );
 }

@@ -19,13 +19,8 @@ fn second_share_gets_its_part_of_further_nodes_and_the_elder_keeps_its_nodes() {
     put_share(&mut cluster, "staging", json!({}));
     settle(&mut cluster, "staging");
     assert_eq!(
-        condition(&cluster, "staging", "Ready"),
-        [
-            "False",
-            "WaitingForNodes",
-            "0 of 1 nodes are leased, 0 are free: give more nodes the label node-role.kubernetes.io/hypervisor=\"\""
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "staging", "Ready").join(": "),
+        "False: WaitingForNodes: 0 of 1 nodes are leased, 0 are free: give more nodes the label node-role.kubernetes.io/hypervisor=\"\""
     );
     let elsewhere = Key::of::<Namespace>("", "agents-staging");
     assert_eq!(cluster.get(&elsewhere), None);
@@ -52,14 +47,9 @@ fn share_without_free_nodes_says_what_it_is_due() {
     let answer = settle(&mut cluster, "staging");
     assert_eq!(answer.status["pending"], json!(1));
     assert_eq!(
-        condition(&cluster, "staging", "FurtherNodesLeased"),
-        [
-            "False",
-            "WaitingForNodes",
-            "1 of 1 nodes that this share is due aren't free: other shares keep theirs, or nodes aren't ready; see `kubectl get \
-             hypervisorpools -o yaml`"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "staging", "FurtherNodesLeased").join(": "),
+        "False: WaitingForNodes: 1 of 1 nodes that this share is due aren't free: other shares keep theirs, or nodes aren't ready; see `kubectl get \
+         hypervisorpools -o yaml`"
     );
 }
 
@@ -165,15 +155,10 @@ fn node_that_lost_the_label_of_its_lease_is_neither_leased_anew_nor_removable() 
     let status = &cluster.get(&pool_key()).unwrap()["status"];
     assert_eq!(status["removable"], json!(null));
     assert_eq!(
-        condition_of(&cluster, &pool_key(), "LeasesHaveShares"),
-        [
-            "False",
-            "LeaseWithoutShare",
-            "these nodes have no label c5c3.node-restriction.kubernetes.io/control-plane, but the one of a lease in brackets: node-b \
-             (c5c3.node-restriction.kubernetes.io/lease-since). Set c5c3.node-restriction.kubernetes.io/control-plane to the control \
-             plane that leased them or, where no server is left on a node, remove the label in brackets"
-        ]
-        .map(str::to_owned)
+        condition_of(&cluster, &pool_key(), "LeasesHaveShares").join(": "),
+        "False: LeaseWithoutShare: these nodes have no label c5c3.node-restriction.kubernetes.io/control-plane, but the one of a lease in brackets: node-b \
+         (c5c3.node-restriction.kubernetes.io/lease-since). Set c5c3.node-restriction.kubernetes.io/control-plane to the control \
+         plane that leased them or, where no server is left on a node, remove the label in brackets"
     );
 
     cluster.edit(&node_key("node-b"), |node| {
@@ -202,25 +187,15 @@ fn pool_reports_minima_that_exceed_it_and_leases_without_share() {
     settle(&mut cluster, "prod");
     assert_eq!(leases(&cluster), planes(["staging", "staging", "gone", ""]));
     assert_eq!(
-        condition_of(&cluster, &pool_key(), "MinHostsLeased"),
-        [
-            "False",
-            "Overcommitted",
-            "no free node is left for minHosts of the HypervisorShares staging (2 of 5): give 3 more nodes the label \
-             node-role.kubernetes.io/hypervisor=\"\", or lower minHosts"
-        ]
-        .map(str::to_owned)
+        condition_of(&cluster, &pool_key(), "MinHostsLeased").join(": "),
+        "False: Overcommitted: no free node is left for minHosts of the HypervisorShares staging (2 of 5): give 3 more nodes the label \
+         node-role.kubernetes.io/hypervisor=\"\", or lower minHosts"
     );
     assert_eq!(
-        condition_of(&cluster, &pool_key(), "LeasesHaveShares"),
-        [
-            "False",
-            "LeaseWithoutShare",
-            "no HypervisorShare is for the control plane of the nodes node-d (gone): create it again or, where no server is \
-             left on a node, remove the node's labels c5c3.node-restriction.kubernetes.io/control-plane and \
-             c5c3.node-restriction.kubernetes.io/lease-since"
-        ]
-        .map(str::to_owned)
+        condition_of(&cluster, &pool_key(), "LeasesHaveShares").join(": "),
+        "False: LeaseWithoutShare: no HypervisorShare is for the control plane of the nodes node-d (gone): create it again or, where no server is \
+         left on a node, remove the node's labels c5c3.node-restriction.kubernetes.io/control-plane and \
+         c5c3.node-restriction.kubernetes.io/lease-since"
     );
 }
 
@@ -234,13 +209,8 @@ fn dedicated_pool_serves_the_eldest_share_alone() {
     reconcile(&mut cluster, "staging");
     assert_eq!(leases(&cluster), planes(["prod", "prod", "prod", ""]));
     assert_eq!(
-        condition(&cluster, "staging", "Ready"),
-        [
-            "False",
-            "PoolDedicated",
-            "the HypervisorPool pool is dedicated to prod: create the share in the cluster of another pool"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "staging", "Ready").join(": "),
+        "False: PoolDedicated: the HypervisorPool pool is dedicated to prod: create the share in the cluster of another pool"
     );
 }
 
@@ -255,13 +225,8 @@ fn second_share_of_a_control_plane_is_refused() {
     );
     reconcile(&mut cluster, "second");
     assert_eq!(
-        condition(&cluster, "second", "Ready"),
-        [
-            "False",
-            "AnotherShare",
-            "the HypervisorShare prod leases nodes for prod already: delete one of the two"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "second", "Ready").join(": "),
+        "False: AnotherShare: the HypervisorShare prod leases nodes for prod already: delete one of the two"
     );
 }
 
@@ -289,13 +254,8 @@ fn unreadable_nodes_change_nothing() {
         before
     );
     assert_eq!(
-        condition(&cluster, "prod", "Ready"),
-        [
-            "False",
-            "LookupFailed",
-            "the cluster's nodes can't be read, so nothing changes: nodes can't be listed"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "Ready").join(": "),
+        "False: LookupFailed: the cluster's nodes can't be read, so nothing changes: nodes can't be listed"
     );
 }
 

@@ -35,14 +35,9 @@ fn host_is_added_once_nova_has_its_hypervisor() {
     });
     assert_eq!(hosts(&nova), ["node-a"]);
     assert_eq!(
-        ready(&cluster),
-        [
-            "False",
-            "NotRegistered",
-            "waits for nova-compute to create hypervisors of node-b, without which Placement doesn't have them in the aggregate: where \
-             that lasts, check its pods on these nodes, and `openstack hypervisor list`"
-        ]
-        .map(str::to_owned)
+        ready(&cluster).join(": "),
+        "False: NotRegistered: waits for nova-compute to create hypervisors of node-b, without which Placement doesn't have them in the aggregate: where \
+         that lasts, check its pods on these nodes, and `openstack hypervisor list`"
     );
     nova.change(|state| state.starting.clear());
     later(&mut cluster);
@@ -85,14 +80,9 @@ fn share_is_not_ready_while_no_node_in_its_aggregate_works() {
     pod(&mut cluster, "libvirt", "node-a", Some(false));
     later(&mut cluster);
     assert_eq!(
-        condition(&cluster, "prod", "Ready"),
-        [
-            "False",
-            "Starting",
-            "0 of 2 nodes work, and Ready needs 1: node-a has no Ready pod of libvirt, node-b isn't in Nova's aggregate. See the other \
-             conditions of the HypervisorShare"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "Ready").join(": "),
+        "False: Starting: 0 of 2 nodes work, and Ready needs 1: node-a has no Ready pod of libvirt, node-b isn't in Nova's aggregate. See the other \
+         conditions of the HypervisorShare"
     );
     nova.change(|state| state.starting.clear());
     later(&mut cluster);
@@ -122,14 +112,9 @@ fn membership_that_placement_lacks_is_copied() {
     });
     assert_eq!(hosts(&nova), ["node-a", "node-b"], "Nova only logs it");
     assert_eq!(
-        ready(&cluster),
-        [
-            "False",
-            "WaitingForPlacement",
-            "waits for Placement to have these hosts in the aggregate prod: node-b. Until then the scheduler doesn't choose \
-             them for requests that name its availability zone; where that lasts, see nova-compute's log on these nodes"
-        ]
-        .map(str::to_owned)
+        ready(&cluster).join(": "),
+        "False: WaitingForPlacement: waits for Placement to have these hosts in the aggregate prod: node-b. Until then the scheduler doesn't choose \
+         them for requests that name its availability zone; where that lasts, see nova-compute's log on these nodes"
     );
     nova.change(|state| state.without_provider.clear());
     later(&mut cluster);
@@ -218,13 +203,8 @@ fn host_does_not_wait_for_many_others_that_never_get_a_hypervisor() {
 fn share_does_not_fail_while_placement_does_not_answer() {
     let (mut cluster, nova) = joining(|state| state.placement = Placement::Silent);
     assert_eq!(
-        ready(&cluster),
-        [
-            "Unknown",
-            "LookupFailed",
-            "Placement can't be asked which hosts are in the aggregate: nova doesn't answer"
-        ]
-        .map(str::to_owned)
+        ready(&cluster).join(": "),
+        "Unknown: LookupFailed: Placement can't be asked which hosts are in the aggregate: nova doesn't answer"
     );
     assert_ne!(condition(&cluster, "prod", "Ready")[1], "LookupFailed");
     nova.change(|state| state.placement = Placement::Answering);

@@ -76,30 +76,20 @@ fn copy_of_a_share_reports_that_and_changes_nothing_of_the_first_one() {
                   network agent delete NODE`, and see `openstack resource provider list --name NODE`";
     assert_eq!(condition(&clusters[0], "prod", "AggregateReady")[0], "True");
     assert_eq!(
-        condition(&clusters[0], "prod", "AggregateMembersKnown"),
-        [
-            "False",
-            "NameTaken",
-            &format!(
-                "Nova's aggregate hv has hosts that this share doesn't know to have leased: node-x. Where a share in another pool has the same \
-                 spec.identity, that share is the copy: drain and delete it there. {remove}"
-            )
-        ]
-        .map(str::to_owned)
+        condition(&clusters[0], "prod", "AggregateMembersKnown").join(": "),
+        format!(
+            "False: NameTaken: Nova's aggregate hv has hosts that this share doesn't know to have leased: node-x. Where a share in another pool has the same \
+             spec.identity, that share is the copy: drain and delete it there. {remove}"
+        )
     );
     assert_eq!(
-        condition(&clusters[1], "prod", "AggregateReady"),
-        [
-            "False",
-            "NameTaken",
-            &format!(
-                "Nova's aggregate hv has hosts that this share doesn't know to have leased: node-a. Its name, zone and metadata stay as they \
-                 are. Where this share is a copy of one in another pool, drain its nodes first, because agents of another identity don't \
-                 start on nodes with files of this one; then set another aggregate.name and remove spec.identity. Where that one is the copy, \
-                 drain and delete it there. {remove}"
-            )
-        ]
-        .map(str::to_owned)
+        condition(&clusters[1], "prod", "AggregateReady").join(": "),
+        format!(
+            "False: NameTaken: Nova's aggregate hv has hosts that this share doesn't know to have leased: node-a. Its name, zone and metadata stay as they \
+             are. Where this share is a copy of one in another pool, drain its nodes first, because agents of another identity don't \
+             start on nodes with files of this one; then set another aggregate.name and remove spec.identity. Where that one is the copy, \
+             drain and delete it there. {remove}"
+        )
     );
 
     // A machine that restarts, and has no server, is a lost one to neither.
@@ -174,14 +164,9 @@ fn first_share_without_hosts_leaves_the_aggregate_to_its_copy() {
     assert_eq!(aggregate(&nova), only_of_the_copy());
     settles(&nova, &mut clusters);
     assert_eq!(
-        condition(&clusters[0], "prod", "AggregateReady"),
-        [
-            "False",
-            "WaitingForAggregate",
-            "the name, zone and metadata of Nova's aggregate hv stay as they are until a host of this share is in it, because a share in \
-             another pool may have the same spec.identity"
-        ]
-        .map(str::to_owned)
+        condition(&clusters[0], "prod", "AggregateReady").join(": "),
+        "False: WaitingForAggregate: the name, zone and metadata of Nova's aggregate hv stay as they are until a host of this share is in it, because a share in \
+         another pool may have the same spec.identity"
     );
     let known = condition(&clusters[0], "prod", "AggregateMembersKnown");
     assert_eq!(known[0], "False");
@@ -219,14 +204,9 @@ fn first_share_that_wants_no_zone_any_more_keeps_it_beside_a_copy() {
     settles(&nova, &mut clusters);
     assert_eq!(aggregate(&nova), both("premium"));
     assert_eq!(
-        condition(&clusters[0], "prod", "AggregateReady"),
-        [
-            "False",
-            "ZoneInUse",
-            "the availability zone of the aggregate hv stays zone-a instead of (none) while hosts that this share doesn't know to have leased \
-             are in it: node-x. See the condition AggregateMembersKnown, or set availabilityZone back"
-        ]
-        .map(str::to_owned)
+        condition(&clusters[0], "prod", "AggregateReady").join(": "),
+        "False: ZoneInUse: the availability zone of the aggregate hv stays zone-a instead of (none) while hosts that this share doesn't know to have leased \
+         are in it: node-x. See the condition AggregateMembersKnown, or set availabilityZone back"
     );
 }
 

@@ -149,13 +149,8 @@ fn former_trait_is_remembered_while_placement_does_not_answer() {
     nova.change(|state| state.placement = Placement::Silent);
     later(&mut cluster);
     assert_eq!(
-        removed(&cluster).unwrap(),
-        [
-            "Unknown",
-            "LookupFailed",
-            "it isn't known which nodes have traits that this share has no longer, CUSTOM_TIER_PREMIUM: nova doesn't answer"
-        ]
-        .map(str::to_owned)
+        removed(&cluster).unwrap().join(": "),
+        "Unknown: LookupFailed: it isn't known which nodes have traits that this share has no longer, CUSTOM_TIER_PREMIUM: nova doesn't answer"
     );
     assert_eq!(remembered(&cluster), json!([PRESENT, FORMER]));
     nova.change(|state| state.placement = Placement::Answering);

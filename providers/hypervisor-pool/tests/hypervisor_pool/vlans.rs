@@ -41,14 +41,9 @@ fn shares_get_disjoint_vlans_that_stay_and_are_told_when_none_are_left() {
     assert_eq!(networks(&cluster, "staging"), with("150-199"));
     assert_eq!(networks(&cluster, "third"), json!([flat]));
     assert_eq!(
-        condition(&cluster, "third", "VlansAssigned"),
-        [
-            "False",
-            "VlansExhausted",
-            "no VLANs of physnet1 are left for this share: widen vlanRange in the HypervisorPool, lower vlansPerShare, or delete a \
-             share"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "third", "VlansAssigned").join(": "),
+        "False: VlansExhausted: no VLANs of physnet1 are left for this share: widen vlanRange in the HypervisorPool, lower vlansPerShare, or delete a \
+         share"
     );
     // A share whose label is none gets VLANs as soon as there are some, and no other moves.
     put_range(&mut cluster, "50-199");

@@ -155,14 +155,9 @@ fn share_is_not_ready_while_no_node_works() {
     }
     settle(&mut cluster, "prod");
     assert_eq!(
-        condition(&cluster, "prod", "Ready"),
-        [
-            "False",
-            "Starting",
-            "0 of 3 nodes work, and Ready needs 1: node-a has no Ready pod of libvirt, node-b has no Ready pod of libvirt, node-d has no \
-             Ready pod of libvirt. See the other conditions of the HypervisorShare"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "Ready").join(": "),
+        "False: Starting: 0 of 3 nodes work, and Ready needs 1: node-a has no Ready pod of libvirt, node-b has no Ready pod of libvirt, node-d has no \
+         Ready pod of libvirt. See the other conditions of the HypervisorShare"
     );
 }
 

@@ -94,14 +94,9 @@ fn share_names_nodes_without_an_uplink_and_is_ready_all_the_same() {
     run_agents(&mut cluster, "prod");
     settle(&mut cluster, "prod");
     assert_eq!(
-        condition(&cluster, "prod", "UplinksReady"),
-        [
-            "False",
-            "UplinkMissing",
-            "1 of 2 nodes lack an uplink to a physical network, and have no gateways to it: node-b. If they are to have some, see \
-             `kubectl logs -n agents-prod -l app.kubernetes.io/component=uplinks --prefix`, and set interface of the network in the pool"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "UplinksReady").join(": "),
+        "False: UplinkMissing: 1 of 2 nodes lack an uplink to a physical network, and have no gateways to it: node-b. If they are to have some, see \
+         `kubectl logs -n agents-prod -l app.kubernetes.io/component=uplinks --prefix`, and set interface of the network in the pool"
     );
     assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
     put_pod(&mut cluster, "node-b", ready("True"));
@@ -133,13 +128,8 @@ fn share_says_which_interface_is_refused_and_is_ready_all_the_same(
     run_agents(&mut cluster, "prod");
     settle(&mut cluster, "prod");
     assert_eq!(
-        condition(&cluster, "prod", "UplinksReady"),
-        [
-            "False",
-            "UplinkMissing",
-            "node node-b: the network interface eth1 has the route default"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "UplinksReady").join(": "),
+        "False: UplinkMissing: node node-b: the network interface eth1 has the route default"
     );
     for type_ in ["HostsReady", "Ready"] {
         assert_eq!(condition(&cluster, "prod", type_)[0], "True");
