@@ -12,7 +12,9 @@ use serde_json::Value;
 
 use super::images;
 use crate::Recipe;
-use crate::credentials::keystone::{Access, Answer, Call, Change, Query, Scope};
+use crate::credentials::keystone::{
+    Access, Answer, Call, Change, Query, SYSTEM, Scope, external_request,
+};
 use crate::credentials::{CA, CLOUD, CLOUDS_YAML, Sealed, VOLUMES};
 use crate::manifest::korc::{Image, Managed};
 
@@ -163,7 +165,7 @@ impl<'a> Korc<'a> {
             scope,
             user: user.map(str::to_owned),
         };
-        match query.request() {
+        match external_request(SYSTEM, &query) {
             Ok(query) => self.observed.external(query),
             Err(failure) => Lookup::Unknown(failure.to_string()),
         }
@@ -183,7 +185,7 @@ impl<'a> Korc<'a> {
     pub(super) fn change(&mut self, change: Change) -> Result<(), Failure> {
         if let Ok(access) = self.access() {
             let call = Call { access, change };
-            self.desired.call(call.stated()?);
+            self.desired.call(external_request(SYSTEM, &call)?);
         }
         Ok(())
     }

@@ -9,7 +9,8 @@ use provider_openstack::NEUTRON;
 use super::korc::Korc;
 use super::tenant::TENANT;
 use crate::Recipe;
-use crate::credentials::neutron::{Access, Answer, Call, Change, Network, Query, Question};
+use crate::credentials::keystone::external_request;
+use crate::credentials::neutron::{Access, Answer, Call, Change, Network, Query, Question, SYSTEM};
 use crate::graph::Node;
 use crate::manifest::korc::{Made, Project};
 use crate::survey::Survey;
@@ -67,7 +68,7 @@ pub fn compose(
             let first = first.map(|first| neutron.first(&korc, name, first));
             let steps = external.iter().chain(&first);
             let changes = steps.filter_map(|(change, _)| change.clone());
-            let calls = changes.map(|change| neutron.call(change).stated());
+            let calls = changes.map(|change| external_request(SYSTEM, &neutron.call(change)));
             let calls: Vec<_> = calls.collect::<Result<_, Failure>>()?;
             (calls, [external, first].map(|step| step.map(|(_, it)| it)))
         }
@@ -112,7 +113,7 @@ impl Neutron {
 
     fn answer(&self, korc: &Korc<'_>, question: Question) -> Result<Answer, Progress> {
         let access = self.0.clone();
-        let query = Query { access, question }.request();
+        let query = external_request(SYSTEM, &Query { access, question });
         let query = query.map_err(|failure| Progress::unknown(failure.to_string()))?;
         let answer = korc.observed.external(query);
         let answer = answer.parsed(|_| "Neutron's answer can't be understood".to_owned());

@@ -10,7 +10,8 @@ use provider_openstack::NOVA;
 use super::first_unready;
 use super::korc::Korc;
 use crate::Recipe;
-use crate::credentials::flavors::{Access, Call, Query};
+use crate::credentials::flavors::{Access, Call, Query, SYSTEM};
+use crate::credentials::keystone::external_request;
 use crate::graph::Node;
 use crate::manifest::korc::{Flavor, Made};
 use crate::survey::Survey;
@@ -74,7 +75,7 @@ pub(super) fn require(
                 flavor,
                 specs,
             };
-            calls.push(call.stated()?);
+            calls.push(external_request(SYSTEM, &call)?);
         }
     }
     for call in calls {
@@ -96,7 +97,7 @@ fn found(
         access: access.clone(),
         flavor: flavor.to_owned(),
     };
-    let response = observed.external(query.request()?);
+    let response = observed.external(external_request(SYSTEM, &query)?);
     let specs = response.parsed(|_| "Nova's extra specs of a flavor aren't valid".to_owned());
     Ok(specs.or_default())
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use provider_composer::{ExternalRequest, Failure};
 use serde::{Deserialize, Serialize};
 
 use super::keystone;
@@ -37,26 +36,6 @@ pub struct Call {
     pub flavor: String,
     /// The extra specs: their values by their names.
     pub specs: BTreeMap<String, String>,
-}
-
-impl Query {
-    /// The request as a composer observes it.
-    ///
-    /// # Errors
-    /// Never: every query can be written.
-    pub fn request(&self) -> Result<ExternalRequest, Failure> {
-        keystone::external_request(SYSTEM, self)
-    }
-}
-
-impl Call {
-    /// The request as a composer states it.
-    ///
-    /// # Errors
-    /// Never: every call can be written.
-    pub fn stated(&self) -> Result<ExternalRequest, Failure> {
-        keystone::external_request(SYSTEM, self)
-    }
 }
 
 /// The flavors of a Nova in memory, for plans and tests: the extra specs of each, by its ID.

@@ -105,28 +105,8 @@ pub enum Change {
     },
 }
 
-impl Query {
-    /// As a composer asks it.
-    ///
-    /// # Errors
-    /// Never: every query can be written.
-    pub fn request(&self) -> Result<ExternalRequest, Failure> {
-        external_request(SYSTEM, self)
-    }
-}
-
-impl Call {
-    /// As a composer states it.
-    ///
-    /// # Errors
-    /// Never: every call can be written.
-    pub fn stated(&self) -> Result<ExternalRequest, Failure> {
-        external_request(SYSTEM, self)
-    }
-}
-
 /// A query or call as the driver of a system gets it.
-pub(super) fn external_request(
+pub(crate) fn external_request(
     system: &'static str,
     content: &impl Serialize,
 ) -> Result<ExternalRequest, Failure> {

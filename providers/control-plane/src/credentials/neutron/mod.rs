@@ -5,7 +5,6 @@ mod model;
 
 use c5c3_api::Cidr;
 use c5c3_api::control_plane::{AddressRange, ExternalNetwork, ExternalSubnet};
-use provider_composer::{ExternalRequest, Failure};
 use serde::{Deserialize, Serialize};
 
 use super::keystone;
@@ -165,24 +164,4 @@ pub enum Change {
         /// The subnet's ID.
         subnet: String,
     },
-}
-
-impl Query {
-    /// As a composer asks it.
-    ///
-    /// # Errors
-    /// Never: every query can be written.
-    pub fn request(&self) -> Result<ExternalRequest, Failure> {
-        keystone::external_request(SYSTEM, self)
-    }
-}
-
-impl Call {
-    /// As a composer states it.
-    ///
-    /// # Errors
-    /// Never: every call can be written.
-    pub fn stated(&self) -> Result<ExternalRequest, Failure> {
-        keystone::external_request(SYSTEM, self)
-    }
 }
