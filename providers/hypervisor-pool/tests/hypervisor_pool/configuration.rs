@@ -48,9 +48,7 @@ fn share_takes_the_configuration_of_its_cell_alone() {
 }
 
 fn set_cell(cluster: &mut Cluster, cell: &str) {
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["cell"] = json!(cell);
-    });
+    set(cluster, "prod", "cell", json!(cell));
 }
 
 #[test]

@@ -78,9 +78,7 @@ fn node_that_is_not_ready_is_dead_after_15_minutes_and_the_pool_wakes_then() {
 #[test]
 fn minima_that_dead_nodes_leave_unmet_name_these_nodes() {
     let mut cluster = cluster();
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["minHosts"] = json!(2);
-    });
+    set(&mut cluster, "prod", "minHosts", json!(2));
     settle(&mut cluster, "prod");
     assert_eq!(condition(&cluster, "prod", "NodesLeased")[0], "True");
     stop(&mut cluster, "node-b");
@@ -113,9 +111,7 @@ fn free_node_that_is_dead_is_not_divided() {
     put_node(&mut cluster, "node-d", "10.0.0.4");
     stop(&mut cluster, "node-d");
     put_share(&mut cluster, "staging", json!({}));
-    cluster.edit(&share_key("staging"), |share| {
-        share["spec"]["minHosts"] = json!(1);
-    });
+    set(&mut cluster, "staging", "minHosts", json!(1));
     settle(&mut cluster, "prod");
     assert_eq!(share_of(&cluster, "prod")["due"], 2, "node-d may be back");
     assert_eq!(phase(&cluster, "node-b"), None);

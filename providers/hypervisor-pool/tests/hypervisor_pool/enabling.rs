@@ -27,9 +27,7 @@ fn waits(cluster: &Cluster) -> Option<String> {
 #[test]
 fn new_host_is_enabled_once_placement_has_it_in_the_aggregate_too() {
     let (mut cluster, nova) = with_new();
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["availabilityZone"] = json!("zone-a");
-    });
+    set(&mut cluster, "prod", "availabilityZone", json!("zone-a"));
     nova.change(|state| state.starting.insert("node-b".to_owned()));
     later(&mut cluster);
     assert_eq!(nova.disabled("node-b").as_deref(), Some(NEW));
@@ -61,9 +59,7 @@ fn new_host_is_enabled_once_placement_has_it_in_the_aggregate_too() {
 #[case::by_its_compute_service("metal-17")]
 fn new_host_is_found_in_placement_by_its_hypervisor(#[case] name: &str) {
     let (mut cluster, nova) = with_new();
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["availabilityZone"] = json!("zone-a");
-    });
+    set(&mut cluster, "prod", "availabilityZone", json!("zone-a"));
     let name = name.to_owned();
     nova.change(|state| state.named.insert("node-b".to_owned(), name));
     later(&mut cluster);
@@ -85,9 +81,7 @@ fn new_host_of_a_share_without_an_aggregate_is_enabled_once_nova_has_its_hypervi
         "{message}"
     );
     assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["minHosts"] = json!(2);
-    });
+    set(&mut cluster, "prod", "minHosts", json!(2));
     later(&mut cluster);
     assert_eq!(condition(&cluster, "prod", "Ready")[1], "WaitingForNova");
     nova.change(|state| state.starting.clear());
@@ -114,9 +108,7 @@ fn share_does_not_fail_while_nothing_is_known_of_a_new_host(
     let (mut cluster, nova) = with_new();
     run_pods(&mut cluster, "prod", &["node-a", "node-b"]);
     if is_in_aggregate {
-        cluster.edit(&share_key("prod"), |share| {
-            share["spec"]["availabilityZone"] = json!("zone-a");
-        });
+        set(&mut cluster, "prod", "availabilityZone", json!("zone-a"));
         nova.change(|state| state.starting.insert("node-b".to_owned()));
         later(&mut cluster);
         nova.change(|state| {
@@ -150,9 +142,7 @@ fn share_does_not_fail_while_nothing_is_known_of_a_new_host(
 fn share_does_not_fail_while_the_hypervisor_of_a_new_host_is_not_known() {
     let (mut cluster, nova) = started();
     run_pods(&mut cluster, "prod", &["node-a", "node-b"]);
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["availabilityZone"] = json!("zone-a");
-    });
+    set(&mut cluster, "prod", "availabilityZone", json!("zone-a"));
     later(&mut cluster);
     nova.change(|state| {
         state.services.get_mut("node-b").unwrap().disabled = Some(NEW.to_owned());

@@ -60,6 +60,11 @@ pub fn put_share(cluster: &mut Cluster, name: &str, agents: Value) {
     cluster.put(&share_key(name), &share);
 }
 
+/// Sets a field of a share's spec.
+pub fn set(cluster: &mut Cluster, share: &str, field: &str, value: Value) {
+    cluster.edit(&share_key(share), |share| share["spec"][field] = value);
+}
+
 pub fn put_node(cluster: &mut Cluster, name: &str, address: &str) {
     let node = json!({ "metadata": { "labels": { "node-role.kubernetes.io/hypervisor": "" } } });
     put::<Node>(cluster, "", name, &node);

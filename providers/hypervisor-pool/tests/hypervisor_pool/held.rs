@@ -11,10 +11,6 @@ use crate::dead::stop;
 use crate::drain::{cordon, node_key, phase, pod, released};
 use crate::fixture::*;
 
-fn set(cluster: &mut Cluster, share: &str, field: &str, value: Value) {
-    cluster.edit(&share_key(share), |share| share["spec"][field] = value);
-}
-
 #[test]
 fn held_share_keeps_its_nodes_and_gets_no_others() {
     let mut cluster = cluster();

@@ -131,9 +131,7 @@ impl Stage {
     /// Another share, without a Nova, that is due one of the nodes.
     fn put_staging(&mut self) {
         put_share(&mut self.cluster, "staging", json!({}));
-        self.cluster.edit(&share_key("staging"), |share| {
-            share["spec"]["minHosts"] = json!(1);
-        });
+        set(&mut self.cluster, "staging", "minHosts", json!(1));
     }
 
     /// Everything in the cluster and in Nova.

@@ -107,9 +107,7 @@ fn pool_counts_the_nodes_of_each_group_of_machines_and_those_with_servers() {
 #[test]
 fn pool_names_the_nodes_that_it_can_lose() {
     let mut cluster = pool_with_unusable_nodes();
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["maxHosts"] = json!(1);
-    });
+    set(&mut cluster, "prod", "maxHosts", json!(1));
     for (node, zone) in [("node-g", "a"), ("node-h", "a"), ("node-i", "b")] {
         put_node(&mut cluster, node, "10.0.0.7");
         set_label(&mut cluster, node, "topology.kubernetes.io/zone", zone);

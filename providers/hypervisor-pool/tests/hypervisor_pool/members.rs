@@ -12,9 +12,7 @@ use crate::nova::{Nova, Placement, State, later, service, started};
 fn joining(happens: impl FnOnce(&mut State)) -> (Cluster, Nova) {
     let (mut cluster, nova) = started();
     nova.change(happens);
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["availabilityZone"] = json!("zone-a");
-    });
+    set(&mut cluster, "prod", "availabilityZone", json!("zone-a"));
     later(&mut cluster);
     (cluster, nova)
 }
@@ -56,9 +54,7 @@ fn share_stays_ready_while_a_host_joins_that_it_can_do_without() {
     assert_eq!(hosts(&nova), ["node-a", "node-b"]);
     assert_eq!(ready(&cluster)[1], "NotRegistered");
     assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["minHosts"] = json!(3);
-    });
+    set(&mut cluster, "prod", "minHosts", json!(3));
     later(&mut cluster);
     assert_eq!(condition(&cluster, "prod", "Ready")[1], "NotRegistered");
     nova.change(|state| state.starting.clear());

@@ -39,9 +39,7 @@ fn rack_of_a_node_is_the_label_of_the_platform_team_or_else_that_of_metal_operat
 #[test]
 fn capacity_that_no_node_has_is_a_number_of_json() {
     let mut cluster = cluster();
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["maxHosts"] = json!(1);
-    });
+    set(&mut cluster, "prod", "maxHosts", json!(1));
     for node in ["node-a", "node-b", "node-c"] {
         let mut status = cluster.get(&node_key(node)).unwrap()["status"].clone();
         let most = "9".repeat(18);
@@ -209,9 +207,7 @@ fn change_of_a_share_writes_only_the_nodes_that_move() {
             .collect::<Vec<_>>()
     };
     let before = nodes(&cluster);
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["weight"] = json!(3)
-    });
+    set(&mut cluster, "prod", "weight", json!(3));
     // Without a Nova, the pool waits an hour for the number of servers.
     cluster.settle(&HypervisorPool, &pool_key());
     assert!(nodes(&cluster) == before);

@@ -82,9 +82,7 @@ fn share_that_is_created_again_keeps_its_nodes_by_its_identity() {
 
     put_share(&mut cluster, "prod", json!({}));
     assert_ne!(uid(&cluster), earlier);
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["identity"] = earlier.clone();
-    });
+    set(&mut cluster, "prod", "identity", earlier.clone());
     settle(&mut cluster, "prod");
     for agent in ["openvswitch", "libvirt"] {
         assert_eq!(lease_on_nodes(&cluster, agent), lease, "{agent}");

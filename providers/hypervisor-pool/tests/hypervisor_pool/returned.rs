@@ -20,9 +20,7 @@ fn removable(cluster: &Cluster) -> Value {
 /// Node-b is deleted and comes back without its labels. It stays free, because the share is due no other node.
 fn comes_back(cluster: &mut Cluster) {
     cluster.delete(&node_key("node-b"));
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["maxHosts"] = json!(1);
-    });
+    set(cluster, "prod", "maxHosts", json!(1));
     put_node(cluster, "node-b", "10.0.0.2");
     set_label(cluster, "node-b", "worker.gardener.cloud/pool", "zone-a");
 }
@@ -265,9 +263,7 @@ fn node_that_is_taken_out_of_the_status_is_added_again_while_a_pod_protects_it()
 #[test]
 fn host_that_only_nova_reports_is_not_lost() {
     let (mut cluster, nova) = with_dead_node();
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["maxHosts"] = json!(2);
-    });
+    set(&mut cluster, "prod", "maxHosts", json!(2));
     put_node(&mut cluster, "node-d", "10.0.0.4");
     nova.change(|state| {
         let service = service("node-d", false);

@@ -280,9 +280,7 @@ fn pool_waits_for_a_nova_without_any_compute_service() {
 fn node_that_is_back_is_drained_unless_its_replacement_has_fewer_servers() {
     for (servers, gives) in [([3, 0], "node-d"), ([0, 3], "node-b")] {
         let (mut cluster, nova) = started();
-        cluster.edit(&share_key("prod"), |share| {
-            share["spec"]["maxHosts"] = json!(2);
-        });
+        set(&mut cluster, "prod", "maxHosts", json!(2));
         put_node(&mut cluster, "node-d", "10.0.0.4");
         reconcile(&mut cluster, "prod");
         assert_eq!(leases(&cluster), planes(["prod", "prod", "", ""]));
@@ -305,9 +303,7 @@ fn node_that_is_back_is_drained_unless_its_replacement_has_fewer_servers() {
 #[test]
 fn share_that_gives_up_all_nodes_is_not_asked() {
     let (mut cluster, nova) = started();
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["maxHosts"] = json!(0);
-    });
+    set(&mut cluster, "prod", "maxHosts", json!(0));
     cluster.settle(&HypervisorPool, &pool_key());
     assert_eq!(draining(&cluster), ["node-a", "node-b"]);
     let counted = nova.change(|state| state.counted);

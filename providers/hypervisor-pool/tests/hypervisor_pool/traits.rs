@@ -70,9 +70,7 @@ fn changed() -> (Cluster, Nova) {
     later(&mut cluster);
     assert_eq!(remembered(&cluster), json!([FORMER]));
     assert_eq!(removed(&cluster), None);
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["traits"] = json!([PRESENT]);
-    });
+    set(&mut cluster, "prod", "traits", json!([PRESENT]));
     (cluster, nova)
 }
 

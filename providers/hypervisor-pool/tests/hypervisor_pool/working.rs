@@ -22,9 +22,7 @@ fn working(min_hosts: u32) -> (Cluster, Nova) {
     let (mut cluster, nova) = started();
     put_node(&mut cluster, "node-d", "10.0.0.4");
     nova.set_up("node-d", true);
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["minHosts"] = json!(min_hosts);
-    });
+    set(&mut cluster, "prod", "minHosts", json!(min_hosts));
     run_pods(&mut cluster, "prod", &NODES);
     later(&mut cluster);
     assert_eq!(working_hosts(&cluster)[0], "True");

@@ -18,9 +18,7 @@ use crate::nova::{Nova, Placement, later, service, started};
 /// Both nodes are in the share's aggregate, and node-b is dead.
 pub fn with_dead_node() -> (Cluster, Nova) {
     let (mut cluster, nova) = started();
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["availabilityZone"] = json!("zone-a");
-    });
+    set(&mut cluster, "prod", "availabilityZone", json!("zone-a"));
     later(&mut cluster);
     assert_eq!(members(&nova), ["node-a", "node-b"]);
     nova.change(|state| state.services.get_mut("node-b").unwrap().is_up = false);
