@@ -147,8 +147,30 @@ impl<R: Managed> Resource for Observed<R> {
     const KIND: ResourceKind = R::KIND;
 }
 
-const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
-    ResourceKind::namespaced("openstack.k-orc.cloud", "v1alpha1", kind, plural)
+macro_rules! managed {
+    ($($type:ident $plural:literal,)*) => {$(
+        impl Managed for $type {
+            const KIND: ResourceKind = ResourceKind::namespaced(
+                "openstack.k-orc.cloud",
+                "v1alpha1",
+                stringify!($type),
+                $plural,
+            );
+        }
+    )*};
+}
+
+managed! {
+    Domain "domains",
+    Project "projects",
+    Role "roles",
+    User "users",
+    Service "services",
+    Endpoint "endpoints",
+    ApplicationCredential "applicationcredentials",
+    VolumeType "volumetypes",
+    Flavor "flavors",
+    Image "images",
 }
 
 /// A domain.
@@ -156,10 +178,6 @@ const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
 pub struct Domain {
     /// What it is for.
     pub description: &'static str,
-}
-
-impl Managed for Domain {
-    const KIND: ResourceKind = kind("Domain", "domains");
 }
 
 impl Imported for Domain {
@@ -176,10 +194,6 @@ pub struct Project {
     pub domain_ref: &'static str,
 }
 
-impl Managed for Project {
-    const KIND: ResourceKind = kind("Project", "projects");
-}
-
 impl Imported for Project {
     type Filter = InDomain;
 }
@@ -187,10 +201,6 @@ impl Imported for Project {
 /// A role.
 #[derive(Clone, Debug, Serialize)]
 pub struct Role {}
-
-impl Managed for Role {
-    const KIND: ResourceKind = kind("Role", "roles");
-}
 
 impl Imported for Role {
     type Filter = Named;
@@ -230,10 +240,6 @@ pub struct User {
     pub password_ref: String,
 }
 
-impl Managed for User {
-    const KIND: ResourceKind = kind("User", "users");
-}
-
 impl Imported for User {
     type Filter = InDomain;
 }
@@ -244,10 +250,6 @@ pub struct Service {
     /// Its type, for instance `image`.
     #[serde(rename = "type")]
     pub type_: &'static str,
-}
-
-impl Managed for Service {
-    const KIND: ResourceKind = kind("Service", "services");
 }
 
 /// An endpoint of the catalogue. K-ORC knows no regions.
@@ -262,10 +264,6 @@ pub struct Endpoint {
     pub service_ref: &'static str,
 }
 
-impl Managed for Endpoint {
-    const KIND: ResourceKind = kind("Endpoint", "endpoints");
-}
-
 /// A user's application credential, with all the roles that the user has in the project of the clouds.yaml. Only the user
 /// itself may make one, so the clouds.yaml has to be its own. Nothing of it can be changed.
 #[derive(Clone, Debug, Serialize)]
@@ -275,10 +273,6 @@ pub struct ApplicationCredential {
     pub user_ref: String,
     /// Secret with the key `value`.
     pub secret_ref: String,
-}
-
-impl Managed for ApplicationCredential {
-    const KIND: ResourceKind = kind("ApplicationCredential", "applicationcredentials");
 }
 
 /// A type of volumes. It is called as its object.
@@ -302,10 +296,6 @@ pub struct ExtraSpec {
     pub value: String,
 }
 
-impl Managed for VolumeType {
-    const KIND: ResourceKind = kind("VolumeType", "volumetypes");
-}
-
 /// A size of servers. It is called as its object. Nothing of it can be changed.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -318,10 +308,6 @@ pub struct Flavor {
     pub disk: u32,
     /// Whether every project may use it.
     pub is_public: bool,
-}
-
-impl Managed for Flavor {
-    const KIND: ResourceKind = kind("Flavor", "flavors");
 }
 
 /// An image of servers. It is called as its object. Of what K-ORC creates it of, nothing can be changed
@@ -379,8 +365,4 @@ pub struct ImageHash {
     pub algorithm: &'static str,
     /// The value, in hexadecimal digits.
     pub value: String,
-}
-
-impl Managed for Image {
-    const KIND: ResourceKind = kind("Image", "images");
 }
