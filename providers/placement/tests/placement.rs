@@ -32,10 +32,7 @@ fn placement_starts_after_keystone_and_goes_on_without_it() {
     cluster.keystone(false);
     cluster.settle(&PLACEMENT, "placement");
     let (status, reason, message) = cluster.condition(&PLACEMENT, "placement", "Ready");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "WaitingForKeystone")
-    );
+    assert_eq!((&*status, &*reason), ("False", "WaitingForKeystone"));
     assert_eq!(message, "waits for Keystone keystone to be Ready");
 
     cluster.keystone(true);

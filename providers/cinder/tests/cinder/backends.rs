@@ -123,10 +123,7 @@ fn invalid_key_is_refused(#[case] values: &[(&str, &str)], #[case] message: &str
     cluster.secret("ceph-cinder-st-pool-a", values);
     cluster.settle(&CINDER, "cinder");
     let (status, reason, said) = condition(&cluster, "CephConnected");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "InvalidSecret")
-    );
+    assert_eq!((&*status, &*reason), ("False", "InvalidSecret"));
     assert_eq!(
         said,
         format!("st-pool-a: {message}; st-pool-b: Ready; backup: Ready")
@@ -141,7 +138,7 @@ fn cinder_without_a_backend_runs_and_says_so() {
         cinder["spec"]["backup"] = Value::Null;
     });
     let (status, reason, _) = condition(&cluster, "VolumeReady");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "NoBackends"));
+    assert_eq!((&*status, &*reason), ("False", "NoBackends"));
     assert_eq!(condition(&cluster, "Ready"), ready());
     let sets = cluster.all::<StatefulSet>().into_keys();
     assert_eq!(sets.filter(|name| name.starts_with("cinder")).count(), 0);

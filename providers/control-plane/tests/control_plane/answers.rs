@@ -227,10 +227,7 @@ fn a_brownfield_one_asks_for_its_passwords() {
     let mut stage = Stage::new(brownfield());
     stage.simulate();
     let (status, reason, message) = stage.condition("KeystoneReady");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "WaitingForSecret")
-    );
+    assert_eq!((&*status, &*reason), ("False", "WaitingForSecret"));
     assert!(message.contains("keystone-db-credentials"), "{message}");
     assert!(stage.object(Node::Keystone).is_none());
     assert!(stage.object(Node::MariaDb).is_none());

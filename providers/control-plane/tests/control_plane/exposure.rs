@@ -34,11 +34,7 @@ fn control_plane_is_installed_while_its_gateway_is_away_and_says_what_is_not_rea
     let mut stage = Stage::new(exposed());
     stage.settle();
     let [status, reason, message] = says(&stage);
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "NotExposed"),
-        "{message}"
-    );
+    assert_eq!((&*status, &*reason), ("False", "NotExposed"), "{message}");
     assert!(
         message.starts_with("Keystone keystone waits for"),
         "{message}"

@@ -132,10 +132,7 @@ fn password_that_may_have_leaked_is_replaced_at_once() {
 fn password_of_nobody_is_not_rotated() {
     let mut stage = begun("barbican");
     let (_, [status, reason, _]) = rotate(&mut stage, "RotationScheduled");
-    assert_eq!(
-        [status.as_str(), reason.as_str()],
-        ["False", "UserNotFound"]
-    );
+    assert_eq!([&*status, &*reason], ["False", "UserNotFound"]);
 }
 
 #[test]

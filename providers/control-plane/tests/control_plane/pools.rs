@@ -63,10 +63,7 @@ fn condition_of_pools_that_cannot_be_understood_is_unknown_and_not_absent() {
             json!({ "type": type_, "status": 1 }),
         );
         let (status, reason, message) = stage.condition(type_);
-        assert_eq!(
-            (status.as_str(), reason.as_str()),
-            ("Unknown", "LookupFailed")
-        );
+        assert_eq!((&*status, &*reason), ("Unknown", "LookupFailed"));
         let named =
             format!("Cinder cinder: the condition {type_} of Cinder cinder can't be understood: ");
         assert!(message.starts_with(&named), "{message}");

@@ -177,10 +177,7 @@ fn a_secret_that_cannot_be_read_takes_nothing_away(#[case] name: &str) {
     assert_eq!(shown(&stage), before);
     let control_plane = stage.control_plane.clone();
     let (status, reason, _) = stage.condition(&control_plane, "Ready");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "LookupFailed")
-    );
+    assert_eq!((&*status, &*reason), ("False", "LookupFailed"));
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn ceph_is_said_to_be_connected_only_when_a_pod_has_seen_it() {
     cluster.finish_job(&job, "Failed");
     cluster.compose(&GLANCE, "glance").unwrap();
     let (status, reason, message) = cluster.condition(&GLANCE, "glance", "CephConnected");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    assert_eq!((&*status, &*reason), ("False", "JobFailed"));
     let expected = format!(
         "Job {job} failed (the backoff limit was reached): often Ceph has no pool images, refuses user glance, its key has no capabilities"
     );
@@ -94,10 +94,7 @@ fn a_secret_without_what_ceph_needs_is_named(
     cluster.secret("glance-ceph-credentials", values);
     cluster.settle(&GLANCE, "glance");
     let (status, reason, message) = cluster.condition(&GLANCE, "glance", "CephConnected");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "InvalidSecret")
-    );
+    assert_eq!((&*status, &*reason), ("False", "InvalidSecret"));
     assert!(message.contains(expected), "{message}");
     assert!(cluster.get::<Deployment>("glance").is_none());
 }

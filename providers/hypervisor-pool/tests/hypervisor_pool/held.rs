@@ -135,10 +135,7 @@ fn held_share_with_a_dead_node_says_by_what_it_is_held() {
         cluster.wait(SignedDuration::from_mins(15));
         settle(cluster, share);
         let [status, reason, message] = condition(cluster, share, "NodesLeased");
-        assert_eq!(
-            [status.as_str(), reason.as_str()],
-            ["False", "WaitingForNodes"]
-        );
+        assert_eq!([&*status, &*reason], ["False", "WaitingForNodes"]);
         message
     };
     let mut by_spec = cluster();

@@ -57,10 +57,7 @@ fn node_whose_resource_provider_has_allocations_is_not_freed() {
         "{waits}"
     );
     let [status, reason, message] = checked(&cluster).unwrap();
-    assert_eq!(
-        [status.as_str(), reason.as_str()],
-        ["False", "WaitingForPlacement"]
-    );
+    assert_eq!([&*status, &*reason], ["False", "WaitingForPlacement"]);
     assert!(
         message.starts_with(
             "waits for the deletion of resource providers in Placement, without which these nodes aren't freed: node-b \

@@ -247,10 +247,7 @@ fn aggregate_is_ready_where_the_clouds_yaml_has_no_placement() {
     assert_eq!(hosts(&nova), ["node-a", "node-b"]);
     assert_eq!(ready(&cluster)[0], "True");
     let [status, reason, message] = condition(&cluster, "prod", "ResourceProvidersChecked");
-    assert_eq!(
-        [status.as_str(), reason.as_str()],
-        ["False", "WaitingForPlacement"]
-    );
+    assert_eq!([&*status, &*reason], ["False", "WaitingForPlacement"]);
     assert!(
         message.contains("run the same version of all operators"),
         "{message}"

@@ -102,10 +102,7 @@ fn nodes_whose_image_has_no_ssh_server_are_named_with_what_to_do() {
     cluster.set_status(&key("node-b"), ended(json!(without)));
     settle(&mut cluster, "prod");
     let [status, reason, message] = condition(&cluster, "prod", "MigrationReady");
-    assert_eq!(
-        [status.as_str(), reason.as_str()],
-        ["False", "RequirementMissing"]
-    );
+    assert_eq!([&*status, &*reason], ["False", "RequirementMissing"]);
     assert_eq!(
         message,
         "node-a, node-b: the image of Nova lacks /usr/sbin/sshd"

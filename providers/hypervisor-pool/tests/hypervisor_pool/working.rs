@@ -167,7 +167,7 @@ fn node_works_only_with_its_agents_and_its_compute_service() {
     nova.set_up("node-b", false);
     later(&mut cluster);
     let [status, reason, message] = working_hosts(&cluster);
-    assert_eq!([status.as_str(), reason.as_str()], ["False", "Starting"]);
+    assert_eq!([&*status, &*reason], ["False", "Starting"]);
     assert!(
         message.starts_with(
             "1 of 3 nodes work, and Ready needs 2: node-a has no Ready pod of openvswitch, node-b has no nova-compute that reports to Nova"
@@ -236,9 +236,6 @@ fn pods_that_cannot_be_read_do_not_count() {
     cluster.set_readable(&Key::of::<Pod>("agents-prod", "libvirt-node-a"), false);
     settle(&mut cluster, "prod");
     let [status, reason, _] = working_hosts(&cluster);
-    assert_eq!(
-        [status.as_str(), reason.as_str()],
-        ["Unknown", "LookupFailed"]
-    );
+    assert_eq!([&*status, &*reason], ["Unknown", "LookupFailed"]);
     assert_eq!(ready(&cluster), "False");
 }

@@ -83,10 +83,7 @@ fn a_password_is_written_as_it_is_or_refused() {
     };
     for refused in ["p@ss", "100%"] {
         let (status, reason, message) = given(refused);
-        assert_eq!(
-            (status.as_str(), reason.as_str()),
-            ("False", "InvalidSecret")
-        );
+        assert_eq!((&*status, &*reason), ("False", "InvalidSecret"));
         assert!(
             message.contains("choose a password without @ and %"),
             "{message}"

@@ -132,10 +132,7 @@ fn who_signs_for_the_identity_provider_is_said_beside_the_clients_secret() {
 fn what_apache_would_read_as_something_else_is_told(#[case] secret: &str, #[case] said: &str) {
     let cluster = federated(secret, false);
     let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "APIReady");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "InvalidSecret")
-    );
+    assert_eq!((&*status, &*reason), ("False", "InvalidSecret"));
     assert!(message.contains(said), "{message}");
     let containers = pod(&cluster)["containers"].as_array().map(Vec::len);
     assert_eq!(containers, Some(1), "what runs goes on as it is");

@@ -48,10 +48,7 @@ fn keystone_comes_step_by_step() {
     let mut cluster = given(MANAGED);
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "WaitingForDatabase")
-    );
+    assert_eq!((&*status, &*reason), ("False", "WaitingForDatabase"));
     assert_eq!(message, "waits for MariaDB openstack-db");
     assert!(tasks(&cluster).is_empty() && cluster.get::<Deployment>("keystone").is_none());
 

@@ -170,10 +170,7 @@ fn without_prometheus_operator_it_serves_all_the_same() {
     switch(&mut cluster, true);
     assert_eq!(ready(&cluster), "True");
     let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "Monitored");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "NotMonitored")
-    );
+    assert_eq!((&*status, &*reason), ("False", "NotMonitored"));
     assert_eq!(
         message,
         "Prometheus isn't told where the metrics are: servicemonitors can't be read; they are at Service keystone-metrics, \

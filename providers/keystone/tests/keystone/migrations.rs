@@ -182,7 +182,7 @@ fn a_migration_that_fails_says_so_and_the_fix_alone_brings_it_back() {
     cluster.finish_job(&sync, "Failed");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    assert_eq!((&*status, &*reason), ("False", "JobFailed"));
     assert!(
         message.contains(&format!("kubectl logs -n openstack job/{sync}")),
         "{message}"
@@ -259,7 +259,7 @@ fn pods_that_are_not_ready_name_their_database() {
     });
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
     let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "APIReady");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "Unavailable"));
+    assert_eq!((&*status, &*reason), ("False", "Unavailable"));
     assert!(
         message.contains("once the database openstack-db.openstack.svc:3306/keystone takes"),
         "{message}"
@@ -290,7 +290,7 @@ fn new_pods_that_do_not_become_ready_are_told_though_older_ones_serve() {
     cluster.wait_until(late);
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
     let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "APIReady");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "NotStarting"));
+    assert_eq!((&*status, &*reason), ("False", "NotStarting"));
     assert!(
         message.contains("the database db.example.com:3306/keystone takes the user and password"),
         "{message}"
@@ -361,7 +361,7 @@ fn a_migration_that_fails_says_what_is_most_often_wrong() {
     cluster.finish_job(&job, "Failed");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    assert_eq!((&*status, &*reason), ("False", "JobFailed"));
     let expected = format!(
         "Job {job} failed (the backoff limit was reached): often the database db.example.com:3306/keystone can't be reached \
          or refuses user or password, which the Secret of spec.database has; see `kubectl logs -n openstack job/{job}`"

@@ -307,10 +307,7 @@ fn ingress_with_other_annotations_is_refused_and_stays_as_it_was(
     });
     cluster.settle(&KEYSTONE, "keystone");
     let (status, reason, _) = cluster.condition(&KEYSTONE, "keystone", "Exposed");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "AnnotationNotAllowed")
-    );
+    assert_eq!((&*status, &*reason), ("False", "AnnotationNotAllowed"));
     assert_eq!(cluster.get::<Ingress>("keystone"), before.as_ref());
     assert_eq!(ready(&cluster), "True", "it is reached as before");
 }

@@ -67,7 +67,7 @@ fn added_cell_is_not_mapped_where_its_database_has_servers_of_a_former_cell() {
     add_cell2(&mut cluster);
     refuse(&mut cluster, "cell2");
     let (status, reason, message) = cluster.condition(&NOVA, "nova", "CellsReady");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    assert_eq!((&*status, &*reason), ("False", "JobFailed"));
     assert!(
         message.starts_with("cell1: Ready; cell2: Job nova-cell-map-")
             && message.contains(
@@ -105,7 +105,7 @@ fn cell_that_a_restored_api_database_does_not_know_is_found_once_its_jobs_are_de
     }
     refuse(&mut cluster, "cell1");
     let (status, reason, message) = cluster.condition(&NOVA, "nova", "CellsReady");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    assert_eq!((&*status, &*reason), ("False", "JobFailed"));
     assert!(
         message.contains("has servers or compute services of a former cell"),
         "{message}"
@@ -119,7 +119,7 @@ fn first_installation_continues_a_former_cell_only_where_the_annotation_says_so(
     let mut cluster = given();
     refuse(&mut cluster, "cell1");
     let (status, reason, message) = cluster.condition(&NOVA, "nova", "CellsReady");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    assert_eq!((&*status, &*reason), ("False", "JobFailed"));
     assert!(
         message.starts_with("cell1: Job nova-cell-map-")
             && message.contains("has servers or compute services of a former cell"),
@@ -226,7 +226,7 @@ fn cell_with_hosts_stays_until_it_has_none() {
     cluster.finish_job(&delete, "Failed");
     cluster.settle(&NOVA, "nova");
     let (status, reason, message) = cluster.condition(&NOVA, "nova", "CellsReady");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    assert_eq!((&*status, &*reason), ("False", "JobFailed"));
     assert!(
         message.starts_with("cell1: Ready; cell2: Job nova-cell-delete-")
             && message.contains(

@@ -74,10 +74,7 @@ fn release_is_complete_once_all_computes_run_it_and_their_callers_have_started_a
     assert!(started_again(&cluster).is_empty());
     assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
     let (status, reason, message) = cluster.condition(&NOVA, "nova", "ComputesUpgraded");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "WaitingForCompute")
-    );
+    assert_eq!((&*status, &*reason), ("False", "WaitingForCompute"));
     assert!(
         message.starts_with("waits until nova-compute of all hosts runs 2026.1: "),
         "{message}"
@@ -131,10 +128,7 @@ fn computes_that_stay_older_fail_nothing() {
     cluster.finish_job(&waits, "Failed");
     cluster.settle(&NOVA, "nova");
     let (status, reason, message) = cluster.condition(&NOVA, "nova", "ComputesUpgraded");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "WaitingForCompute")
-    );
+    assert_eq!((&*status, &*reason), ("False", "WaitingForCompute"));
     assert!(
         message.contains("often hosts stay older for six hours")
             && message.contains("it is tried again at"),

@@ -7,10 +7,7 @@ fn results_are_in_the_status() {
     let mut cluster = given();
     cluster.settle(&TEMPEST, "tempest");
     let (status_, reason, message) = passed(&cluster);
-    assert_eq!(
-        (status_.as_str(), reason.as_str()),
-        ("Unknown", "LookupFailed")
-    );
+    assert_eq!((&*status_, &*reason), ("Unknown", "LookupFailed"));
     assert!(
         message.contains("--from=cronjob/tempest-scheduled"),
         "{message}"
@@ -27,10 +24,7 @@ fn results_are_in_the_status() {
     });
     ends(&mut cluster, "tempest-run-a", &report.to_string());
     let (status_, reason, message) = passed(&cluster);
-    assert_eq!(
-        (status_.as_str(), reason.as_str()),
-        ("False", "TestsFailed")
-    );
+    assert_eq!((&*status_, &*reason), ("False", "TestsFailed"));
     assert_eq!(
         message,
         format!(
@@ -92,10 +86,7 @@ fn tests_of_an_earlier_spec_prove_nothing() {
     change(&mut cluster, &json!({ "release": "2026.1" }));
     cluster.compose(&TEMPEST, "tempest").unwrap();
     let (status_, reason, message) = passed(&cluster);
-    assert_eq!(
-        (status_.as_str(), reason.as_str()),
-        ("Unknown", "WaitingForJob")
-    );
+    assert_eq!((&*status_, &*reason), ("Unknown", "WaitingForJob"));
     assert!(
         message.starts_with("waits for Job tempest-run-"),
         "{message}"
@@ -250,20 +241,14 @@ fn run_that_left_something_has_not_passed(#[case] report: &str, #[case] left: &s
     cluster.settle(&TEMPEST, "tempest");
     ends(&mut cluster, "tempest-run-a", report);
     let (status_, reason, message) = passed(&cluster);
-    assert_eq!(
-        (status_.as_str(), reason.as_str()),
-        ("False", "NotCleanedUp")
-    );
+    assert_eq!((&*status_, &*reason), ("False", "NotCleanedUp"));
     let logs = "see `kubectl logs -n openstack tempest-run-a`";
     assert_eq!(
         message,
         format!("10 of 10 tests passed and none failed, but the run left {left}; {logs}")
     );
     let (status_, reason, message) = cluster.condition(&TEMPEST, "tempest", "CleanedUp");
-    assert_eq!(
-        (status_.as_str(), reason.as_str()),
-        ("False", "NotCleanedUp")
-    );
+    assert_eq!((&*status_, &*reason), ("False", "NotCleanedUp"));
     let of = "of the domain tempest-9359c282; the next one tries again";
     assert_eq!(
         message,

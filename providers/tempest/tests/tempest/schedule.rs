@@ -39,10 +39,7 @@ fn tests_wait_for_dependencies() {
     assert_eq!(jobs(&cluster).len(), 0);
     assert_eq!(scheduled(&cluster)["spec"]["suspend"], true);
     let (status, reason, message) = cluster.condition(&TEMPEST, "tempest", "Ready");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "WaitingForKeystone")
-    );
+    assert_eq!((&*status, &*reason), ("False", "WaitingForKeystone"));
     assert_eq!(message, "waits for Keystone keystone to be Ready");
 
     cluster.keystone(true);
@@ -97,10 +94,7 @@ fn two_runs_never_overlap() {
     change(&mut cluster, &json!({ "release": "2026.1" }));
     cluster.settle(&TEMPEST, "tempest");
     let (status, reason, message) = passed(&cluster);
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("Unknown", "WaitingForPod")
-    );
+    assert_eq!((&*status, &*reason), ("Unknown", "WaitingForPod"));
     assert_eq!(
         message,
         "waits for Pod tempest-scheduled-1-a, which runs tests"

@@ -51,10 +51,7 @@ fn phase_waits_as_long_as_a_compute_is_older_and_says_so() {
     assert_eq!(phase(&stage), UpdatePhase::UpdatingServices);
     assert_eq!(stage.status()["release"], "2025.2");
     let (status, reason, message) = stage.condition("UpToDate");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "UpdatingServices")
-    );
+    assert_eq!((&*status, &*reason), ("False", "UpdatingServices"));
     let why = "Nova nova doesn't run 2026.1 yet: node-a is older";
     assert!(message.ends_with(why), "{message}");
 

@@ -140,10 +140,7 @@ fn whether_nodes_work_is_unknown_while_nova_does_not_answer() {
     nova.change(|state| state.is_unreachable = true);
     later(&mut cluster);
     let [status, reason, message] = working_hosts(&cluster);
-    assert_eq!(
-        [status.as_str(), reason.as_str()],
-        ["Unknown", "LookupFailed"]
-    );
+    assert_eq!([&*status, &*reason], ["Unknown", "LookupFailed"]);
     assert!(
         message
             .starts_with("a Ready pod of each agent runs on every node, and Nova can't be asked"),
