@@ -47,9 +47,6 @@ impl<'a> Browser<'a> {
     }
 
     /// Opens a page, and returns its document as the browser understands it.
-    ///
-    /// # Errors
-    /// When the browser fails.
     pub async fn document(&self, url: &str) -> Result<String> {
         let name = "browser-document";
         let log = self.0.log(name);
@@ -61,9 +58,6 @@ impl<'a> Browser<'a> {
     }
 
     /// Takes a picture of a page in a window of this size, in pixels.
-    ///
-    /// # Errors
-    /// When the browser fails.
     pub async fn picture(
         &self,
         url: &str,

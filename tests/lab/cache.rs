@@ -33,9 +33,6 @@ pub(crate) fn mark_used(entry: &Path) {
 
 /// Removes from a folder of the cache what was built and not used for long, oldest first, and returns its names: other versions, and
 /// what no scenario needs any more.
-///
-/// # Errors
-/// When the folder can't be read, or something not be removed.
 pub(crate) fn remove_unused(folder: &Path) -> Result<Vec<String>> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;

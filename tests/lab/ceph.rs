@@ -49,18 +49,12 @@ impl Ceph {
     }
 
     /// Makes a pool for RBD, if there is none of that name.
-    ///
-    /// # Errors
-    /// When Ceph refuses it.
     pub fn make_pool(&self, name: &str) -> Result<()> {
         self.run(&["ceph", "osd", "pool", "create", name, "8"])?;
         self.run(&["rbd", "pool", "init", name]).map(drop)
     }
 
     /// Makes a user with what it may do, by the part of Ceph, and gives its key.
-    ///
-    /// # Errors
-    /// When Ceph refuses it.
     pub fn make_user<'a>(
         &self,
         name: &str,
@@ -75,9 +69,6 @@ impl Ceph {
     }
 
     /// Makes an image of one MiB in a pool.
-    ///
-    /// # Errors
-    /// When Ceph refuses it.
     pub fn make_image(&self, pool: &str, name: &str) -> Result<()> {
         let image = format!("{pool}/{name}");
         self.run(&["rbd", "create", "--size", "1M", &image])
@@ -85,18 +76,12 @@ impl Ceph {
     }
 
     /// The names of the images in a pool.
-    ///
-    /// # Errors
-    /// When there is no such pool.
     pub fn images(&self, pool: &str) -> Result<Vec<String>> {
         let names = self.run(&["rbd", "ls", pool])?;
         Ok(names.lines().map(str::to_owned).collect())
     }
 
     /// The parent of an image that is a clone, as `pool/image@snapshot`; nothing for another.
-    ///
-    /// # Errors
-    /// When there is no such image.
     pub fn parent(&self, pool: &str, image: &str) -> Result<String> {
         let info = self.run(&[
             "rbd",

@@ -103,9 +103,6 @@ impl Cloud {
     }
 
     /// A folder of the machine's, for the one who asks for a volume of that size in a cloud; for this user.
-    ///
-    /// # Errors
-    /// When it can't be made, or the cluster refuses it.
     pub async fn volume(&self, name: &str, size: &str, user: u32) -> Result<()> {
         let volume = json!({
             "apiVersion": "v1",
@@ -178,9 +175,6 @@ impl Cloud {
     }
 
     /// Makes a change, and waits until all pods of a Deployment of the cloud's namespace are others than before it, and ready.
-    ///
-    /// # Errors
-    /// When the change fails, or they aren't in time.
     pub async fn rolled<T>(
         &self,
         what: &str,

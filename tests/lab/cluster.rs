@@ -89,9 +89,6 @@ pub struct Cluster {
 
 impl Cluster {
     /// Starts a cluster and waits until it is ready.
-    ///
-    /// # Errors
-    /// When a part of it can't be built or started, ends, or isn't ready in time.
     pub async fn start(machine: &Machine, etcd: &Etcd, name: &str) -> Result<Self> {
         let folder = machine.folder().join(name);
         let authority = machine.authority();
@@ -215,9 +212,6 @@ impl Cluster {
 
     /// The same cluster as a service account sees it, `namespace/name`: with its rights and no others. The service
     /// account must be there.
-    ///
-    /// # Errors
-    /// When the cluster gives it no token.
     pub async fn acting_as(&self, service_account: &str) -> Result<Self> {
         let (namespace, account) = service_account
             .split_once('/')
@@ -228,9 +222,6 @@ impl Cluster {
     }
 
     /// A token of a service account, `namespace/name`, which must be there.
-    ///
-    /// # Errors
-    /// When the cluster gives none.
     pub(crate) async fn token(&self, service_account: &str) -> Result<String> {
         let (namespace, account) = service_account
             .split_once('/')
@@ -279,9 +270,6 @@ impl Cluster {
     }
 
     /// Every request that the cluster has answered until now, watches once they have ended.
-    ///
-    /// # Errors
-    /// When its log can't be read.
     pub fn audit(&self) -> Result<Vec<Request>> {
         audit::read(&self.folder)
     }

@@ -150,9 +150,6 @@ impl Crossplane {
     }
 
     /// Registers with Crossplane that the function of that name answers at an address, `ip:port`, as if a package had brought it.
-    ///
-    /// # Errors
-    /// When the management cluster refuses.
     pub async fn register_function(&self, name: &str, address: &str) -> Result<()> {
         let revision = format!("{name}-1");
         // Crossplane routes by the label. Paused, it never looks for the image, which is nowhere.
@@ -178,9 +175,6 @@ impl Crossplane {
     }
 
     /// Fine while the core runs.
-    ///
-    /// # Errors
-    /// When it has ended.
     pub fn check(&self) -> Result<()> {
         self.machine.check("crossplane")
     }

@@ -14,9 +14,6 @@ use crate::patience::answered;
 
 impl Cluster {
     /// What applying an object would store. Nothing is stored.
-    ///
-    /// # Errors
-    /// When it isn't an object, or is refused.
     pub async fn would_apply(&self, object: &Value) -> Result<DynamicObject> {
         let how = PatchParams::apply("lab").force().validation_strict();
         let object = serde_json::from_value(object.clone())?;
@@ -67,9 +64,6 @@ impl Cluster {
     }
 
     /// Deletes an object and waits until it is gone. It need not be there.
-    ///
-    /// # Errors
-    /// When that is refused, or something holds the object.
     pub async fn remove(&self, object: &DynamicObject) -> Result<()> {
         let api = self.api_of(object).await?;
         let name = object.name_any();

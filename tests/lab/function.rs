@@ -34,9 +34,6 @@ pub struct FunctionProgram {
 
 impl FunctionProgram {
     /// The project's own function, `c5c3 function`, built from the working tree first.
-    ///
-    /// # Errors
-    /// When it doesn't build.
     pub fn c5c3() -> Result<Self> {
         Ok(Self {
             name: "function-c5c3".to_owned(),
@@ -47,9 +44,6 @@ impl FunctionProgram {
 }
 
 /// The project's own program, `c5c3`, built from the working tree first.
-///
-/// # Errors
-/// When it doesn't build.
 pub fn our_program(build: Build) -> Result<PathBuf> {
     build.program(Path::new(env!("CARGO_MANIFEST_DIR")))
 }
@@ -65,9 +59,6 @@ pub struct Function {
 
 impl Function {
     /// Starts it, waits until it listens, and registers its address with Crossplane.
-    ///
-    /// # Errors
-    /// When it can't be started or registered.
     pub(crate) async fn serve(
         machine: &Arc<Machine>,
         crossplane: &Crossplane,
@@ -125,9 +116,6 @@ impl Function {
 
     /// In how many versions it has composed a composite resource, which its log calls `Kind namespace/name`, or `Kind name` without a
     /// namespace. Each is another reconcile: Crossplane calls it several times in one, all with one version.
-    ///
-    /// # Errors
-    /// When its log can't be read.
     pub fn composed(&self, subject: &str) -> Result<usize> {
         let log = fs::read_to_string(self.machine.log("function"))?;
         Ok(versions_composed(&log, subject))

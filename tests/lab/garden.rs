@@ -62,9 +62,6 @@ pub enum Garden {
 
 impl Garden {
     /// Makes a cluster a garden.
-    ///
-    /// # Errors
-    /// When Gardener's API server can't be built or started, or something isn't ready in time.
     pub async fn serve(self, machine: &Machine, etcd: &Etcd, cluster: &Cluster) -> Result<()> {
         match self {
             Self::Oldest => start_gardener(Tool::GardenerOldest, machine, etcd, cluster).await,

@@ -66,9 +66,6 @@ impl GitHost {
     }
 
     /// Publishes the chart of Crossplane 2 as a version in the repository of charts at `<host>/<path>`.
-    ///
-    /// # Errors
-    /// When Helm can't pack it.
     pub fn publish_crossplane(&self, place: &str, version: &str) -> Result<()> {
         let repository = self.folder.join(place);
         fs::create_dir_all(&repository)?;
@@ -103,9 +100,6 @@ impl Repository {
     }
 
     /// Reverts the last commit, as users do.
-    ///
-    /// # Errors
-    /// When Git fails.
     pub fn revert(&self) -> Result<()> {
         self.git(&["revert", "--no-edit", "HEAD"])
     }

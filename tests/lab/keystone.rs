@@ -33,9 +33,6 @@ impl Keystone {
     pub const REGION: &str = "RegionOne";
 
     /// Fills an empty one, starts it, and waits until it listens.
-    ///
-    /// # Errors
-    /// When it can't be installed, filled or started, or doesn't listen in time.
     pub async fn start(machine: &Arc<Machine>, password: &str) -> Result<Self> {
         let programs = tools::keystone()?;
         let folder = machine.folder().join(NAME);

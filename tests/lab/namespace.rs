@@ -45,9 +45,6 @@ pub(crate) fn enter() -> Result<()> {
 
 /// Gives the machine of the current thread's scenario one more address, besides loopback's: endpoints of Services and load balancers
 /// can't be on loopback.
-///
-/// # Errors
-/// When it can't be added.
 pub fn take_address(address: Ipv4Addr) -> Result<()> {
     let host = format!("{address}/32");
     let added = Command::new("ip")

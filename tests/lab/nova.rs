@@ -86,9 +86,6 @@ impl Nova {
 
     /// Creates a share of a control plane, with other fields of its spec, and what the control plane says of its Nova. Without a release
     /// its nova-compute is simulated.
-    ///
-    /// # Errors
-    /// When the API server refuses them.
     pub async fn share(
         &self,
         cluster: &Cluster,

@@ -31,9 +31,6 @@ pub const fn kind(api_version: &'static str, kind: &'static str) -> Kind {
 
 impl Cluster {
     /// Applies every document of a manifest, server-side, as field manager `lab`. Unknown fields are refused.
-    ///
-    /// # Errors
-    /// When a document can't be read or is refused.
     pub async fn apply(&self, manifest: &str) -> Result<Vec<DynamicObject>> {
         let mut applied = Vec::new();
         for object in documents(manifest)? {
@@ -43,9 +40,6 @@ impl Cluster {
     }
 
     /// Applies a YAML file, or every one of a folder in the order of their names. Relative to the workspace's root.
-    ///
-    /// # Errors
-    /// When a file can't be read or is refused.
     pub async fn apply_files(&self, path: impl AsRef<Path>) -> Result<Vec<DynamicObject>> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
         let objects = if path.is_dir() {
@@ -120,9 +114,6 @@ impl Cluster {
     }
 
     /// The object of that name; `namespace/name` where it has a namespace.
-    ///
-    /// # Errors
-    /// When it isn't there.
     pub async fn get(&self, kind: Kind, name: &str) -> Result<DynamicObject> {
         self.find(kind, name)
             .await?
@@ -130,9 +121,6 @@ impl Cluster {
     }
 
     /// The object of that name, if there is one.
-    ///
-    /// # Errors
-    /// When the API server can't be asked.
     pub async fn find(&self, kind: Kind, name: &str) -> Result<Option<DynamicObject>> {
         let (api, name) = self.place(kind, name).await?;
         answered(async || Ok(api.get_opt(name).await?)).await
@@ -156,9 +144,6 @@ impl Cluster {
     }
 
     /// Every object of a kind, in every namespace, that a label selector picks; an empty one picks all.
-    ///
-    /// # Errors
-    /// When the API server can't be asked.
     pub async fn list(&self, kind: Kind, selector: &str) -> Result<Vec<DynamicObject>> {
         let (resource, _) = self.resource(kind.api_version, kind.kind).await?;
         let api: Api<DynamicObject> = Api::all_with(self.client(), &resource);
@@ -297,9 +282,6 @@ pub(crate) async fn delete(api: &Api<DynamicObject>, name: &str) -> Result<()> {
 }
 
 /// The objects of a manifest of one or more YAML documents.
-///
-/// # Errors
-/// When a document isn't an object.
 pub fn documents(manifest: &str) -> Result<Vec<DynamicObject>> {
     let documents: Vec<Option<DynamicObject>> = serde_saphyr::from_multiple(manifest)
         .map_err(|error| anyhow!("not a manifest: {error}"))?;

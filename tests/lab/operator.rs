@@ -313,17 +313,11 @@ impl Operator {
     }
 
     /// Fine while it runs.
-    ///
-    /// # Errors
-    /// When it has ended.
     pub fn check(&self) -> Result<()> {
         self.machine.check(&self.name)
     }
 
     /// Asks it to leave.
-    ///
-    /// # Errors
-    /// When it can't be signalled or waited for.
     pub fn stop(&self) -> Result<()> {
         self.machine.stop(&self.name)
     }

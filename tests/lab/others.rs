@@ -117,9 +117,6 @@ pub struct Others {
 
 impl Others {
     /// Begins to simulate them, and our own operators of services. The kinds must be installed.
-    ///
-    /// # Errors
-    /// When a kind isn't served.
     pub async fn simulate(machine: &Machine, cluster: &Cluster) -> Result<Self> {
         let keystones = Arc::new(Keystones::start(machine).await?);
         let parts = FOREIGN.into_iter().chain(SERVICES);
@@ -127,18 +124,12 @@ impl Others {
     }
 
     /// Begins to simulate them beside our own operators of services. The kinds must be installed.
-    ///
-    /// # Errors
-    /// When a kind isn't served.
     pub async fn beside_services(cluster: &Cluster) -> Result<Self> {
         Self::of(cluster, FOREIGN.into_iter().chain(OF_SERVICES), None).await
     }
 
     /// Begins to simulate them beside this project's operators of services, and the controllers of Deployments and StatefulSets, which
     /// have no pods. The kinds must be installed.
-    ///
-    /// # Errors
-    /// When a kind isn't served.
     pub async fn instead_of_pods(cluster: &Cluster) -> Result<Self> {
         let parts = FOREIGN.into_iter().chain(OF_SERVICES).chain(WORKLOADS);
         Self::of(cluster, parts, None).await

@@ -25,9 +25,6 @@ pub struct Identity {
 
 impl Authority {
     /// A new authority.
-    ///
-    /// # Errors
-    /// When no key can be made.
     pub fn new() -> Result<Self> {
         let mut authority = CertificateParams::default();
         authority.distinguished_name.push(DnType::CommonName, "lab");
@@ -59,9 +56,6 @@ impl Authority {
     }
 
     /// A server on loopback that also answers to these DNS names.
-    ///
-    /// # Errors
-    /// When it can't be signed.
     pub fn server(&self, names: &[&str]) -> Result<Identity> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let mut server = CertificateParams::new(names).context("not a DNS name")?;
@@ -73,9 +67,6 @@ impl Authority {
     }
 
     /// A client: a Kubernetes user in a group.
-    ///
-    /// # Errors
-    /// When it can't be signed.
     pub fn client(&self, user: &str, group: &str) -> Result<Identity> {
         let mut client = CertificateParams::default();
         client
@@ -102,9 +93,6 @@ impl Authority {
     }
 
     /// Writes `ca.crt`, `tls.crt` and `tls.key` into a folder, as Crossplane's functions and providers read them.
-    ///
-    /// # Errors
-    /// When the folder or a file can't be written.
     pub fn write(&self, identity: &Identity, folder: &Path) -> Result<PathBuf> {
         fs::create_dir_all(folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;

@@ -68,9 +68,6 @@ impl Provider {
     }
 
     /// Hands over access to a cluster: the Secret `<name>-kubeconfig` in `crossplane-system`, key `kubeconfig`.
-    ///
-    /// # Errors
-    /// When the management cluster refuses.
     pub async fn give_kubeconfig(&self, name: &str, cluster: &Cluster) -> Result<()> {
         let secret = json!({
             "apiVersion": "v1",
@@ -82,9 +79,6 @@ impl Provider {
     }
 
     /// Access to a cluster and a ProviderConfig of that name for each generation, as a site makes them by hand.
-    ///
-    /// # Errors
-    /// When the management cluster refuses.
     pub async fn connect(&self, name: &str, cluster: &Cluster) -> Result<()> {
         self.give_kubeconfig(name, cluster).await?;
         for kind in [
@@ -102,9 +96,6 @@ impl Provider {
     }
 
     /// Fine while it runs.
-    ///
-    /// # Errors
-    /// When it has ended.
     pub fn check(&self) -> Result<()> {
         self.machine.check("provider-kubernetes")
     }

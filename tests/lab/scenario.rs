@@ -121,9 +121,6 @@ fn folder(scenario: &str) -> Result<TempDir> {
 }
 
 /// Removes the folders of scenarios whose process was killed.
-///
-/// # Errors
-/// When the folder for temporary files can't be read, or one in it not removed.
 pub(crate) fn remove_leftovers() -> Result<()> {
     let temporary = env::temp_dir();
     for entry in

@@ -38,9 +38,6 @@ struct Entry {
 
 impl SecretStore {
     /// Starts it.
-    ///
-    /// # Errors
-    /// When its port is taken.
     pub async fn start(machine: &Machine) -> Result<Self> {
         let (port, entries) = (machine.port(), Entries::default());
         let served = Arc::clone(&entries);
@@ -54,9 +51,6 @@ impl SecretStore {
     }
 
     /// Makes it a ClusterSecretStore of this name. External Secrets must be installed.
-    ///
-    /// # Errors
-    /// When the cluster refuses it.
     pub async fn connect(&self, cluster: &Cluster, name: &str) -> Result<()> {
         let token = json!({
             "apiVersion": "v1",

@@ -38,9 +38,6 @@ impl Server {
     }
 
     /// Serves on every address by HTTPS, with a certificate. A connection whose request fails is cut.
-    ///
-    /// # Errors
-    /// When it can't listen, or the certificate can't be used.
     pub async fn start_encrypted<S, F, B, E>(
         port: u16,
         identity: &Identity,

@@ -13,17 +13,11 @@ const IN_PLACE_UPDATES: &[&str] = &["InPlaceNodeUpdates=true"];
 /// What the oldest and the newest Gardener's API server would refuse in the Shoots of a manifest: unknown fields first, then,
 /// with defaults set, what its validation finds. A Shoot with a resourceVersion is an update of the one before it. Nothing when
 /// all are fine. What depends on a garden's contents, as machine types do, is not looked at.
-///
-/// # Errors
-/// When a check can't be built or run, or the manifest can't be read.
 pub fn shoot_faults(manifest: &str) -> Result<Vec<String>> {
     shoot_faults_with(IN_PLACE_UPDATES, manifest)
 }
 
 /// The same for a Gardener without any feature gate.
-///
-/// # Errors
-/// When a check can't be built or run, or the manifest can't be read.
 pub fn shoot_faults_without_gates(manifest: &str) -> Result<Vec<String>> {
     shoot_faults_with(&[], manifest)
 }

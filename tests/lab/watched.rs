@@ -19,9 +19,6 @@ pub(crate) struct Watched(JoinSet<()>);
 
 impl Watched {
     /// Does something with each object of a kind, and with each change of it.
-    ///
-    /// # Errors
-    /// When the kind isn't served.
     pub(crate) async fn each<F>(
         &mut self,
         cluster: &Cluster,

@@ -107,9 +107,6 @@ impl<'a> CloudSite<'a> {
     }
 
     /// Creates the pools.
-    ///
-    /// # Errors
-    /// When the management cluster refuses one.
     pub async fn create_pools(&self) -> Result<()> {
         self.site.claim("pools/control-plane").await?;
         let storages = ["st-pool-a", "st-pool-b"];

@@ -151,9 +151,6 @@ impl<'a> Site<'a> {
     }
 
     /// Starts our operators, for the control plane in a namespace.
-    ///
-    /// # Errors
-    /// When one of them, or what is simulated beside them, can't be built, installed or started.
     pub async fn run_operators(&mut self, namespace: &str) -> Result<()> {
         let operators = RunningOperators::start(self.lab, namespace).await?;
         self.runs = Runs::Operators(Box::new(operators));
@@ -211,9 +208,6 @@ impl<'a> Site<'a> {
     }
 
     /// Does the work of the simulated operators once.
-    ///
-    /// # Errors
-    /// When a cluster refuses a request.
     pub async fn work(&self) -> Result<()> {
         operators::work(self.lab, &self.runs).await
     }

@@ -9,9 +9,6 @@ use crate::cluster::Cluster;
 const PAGE: &str = include_str!("../../../docs/security.md");
 
 /// The management cluster with the rights of a tenant in its namespace, which must be there.
-///
-/// # Errors
-/// When the documentation has no Role, or the cluster refuses it.
 pub async fn tenant(management: &Cluster, namespace: &str) -> Result<Cluster> {
     let role = PAGE
         .split("```yaml\n")

@@ -205,9 +205,6 @@ fn kept(layout: &Path, name: &str, make: impl FnOnce() -> Result<()>) -> Result<
 }
 
 /// Removes the images that weren't used for long, and their layers, unless another process builds an image.
-///
-/// # Errors
-/// When the folder of images can't be read, or something in it not be removed.
 pub(crate) fn remove_unused_images() -> Result<()> {
     let images = cache()?.join("images");
     if !images.exists() {

@@ -82,9 +82,6 @@ impl Error for Ended {}
 
 impl Machine {
     /// A machine in an empty folder, for the scenario on this thread.
-    ///
-    /// # Errors
-    /// When its authority can't be made.
     pub(crate) fn new(folder: &Path) -> Result<Arc<Self>> {
         let machine = Arc::new(Self {
             folder: folder.to_owned(),
@@ -119,9 +116,6 @@ impl Machine {
     }
 
     /// Has programs that are started from now on find these names on loopback.
-    ///
-    /// # Errors
-    /// When the file for it can't be written.
     pub(crate) fn resolve_to_loopback(&self, names: &[String]) -> Result<()> {
         let file = self.folder().join("hosts");
         // A line each: resolvers have a limit for the length of one.
@@ -250,9 +244,6 @@ impl Machine {
     }
 
     /// Asks a process to leave, and makes it when it doesn't.
-    ///
-    /// # Errors
-    /// When it can't be signalled or waited for.
     pub fn stop(&self, name: &str) -> Result<()> {
         match self.processes().remove(name) {
             Some(process) => end(&mut [process]),
@@ -261,9 +252,6 @@ impl Machine {
     }
 
     /// Ends a process at once, as a crash or the kernel would.
-    ///
-    /// # Errors
-    /// When it can't be signalled or waited for.
     pub fn kill(&self, name: &str) -> Result<()> {
         if let Some(mut process) = self.processes().remove(name) {
             process

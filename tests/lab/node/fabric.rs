@@ -40,9 +40,6 @@ impl Fabric {
     const CLIENT: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 
     /// Lays them.
-    ///
-    /// # Errors
-    /// When this kernel doesn't let us.
     pub async fn lay(machine: &Arc<Machine>) -> Result<Self> {
         let file = machine.folder().join("fabric.pid");
         let program = Program::new("unshare")
@@ -86,9 +83,6 @@ impl Fabric {
     }
 
     /// Lets this machine reach floating IPs, through the client in the external network. Call [`lead_to`](Self::lead_to) before.
-    ///
-    /// # Errors
-    /// When the kernel refuses the route.
     pub(crate) fn reach_floating_ips(&self) -> Result<()> {
         self.run(&["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"])?;
         let mut route = Command::new("ip");

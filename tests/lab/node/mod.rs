@@ -110,9 +110,6 @@ impl Node {
     }
 
     /// Offers an image to pods, by the name that it has.
-    ///
-    /// # Errors
-    /// When the registry doesn't take it.
     pub async fn offer(&self, image: &Image) -> Result<()> {
         self.registry.take(&self.machine, image).await
     }
@@ -178,9 +175,6 @@ impl Node {
     }
 
     /// A folder of this machine's which goes with the scenario: a volume for pods that outlasts them.
-    ///
-    /// # Errors
-    /// When it can't be made, or be given to the user of this ID.
     pub fn folder(&self, name: &str, user: u32) -> Result<PathBuf> {
         let folder = self.machine.folder().join("volumes").join(name);
         fs::create_dir_all(&folder)
@@ -309,9 +303,6 @@ impl Node {
     }
 
     /// Has the NetworkPolicies of the first node's pods enforced from now on.
-    ///
-    /// # Errors
-    /// When what enforces them can't be built or started.
     pub fn enforce_policies(&self) -> Result<()> {
         let host = Host::first(self.machine.folder())?;
         let router = Program::new(Tool::KubeRouter.path()?)

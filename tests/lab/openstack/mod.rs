@@ -73,9 +73,6 @@ impl OpenStack {
     }
 
     /// What is wrong in each of some configuration files.
-    ///
-    /// # Errors
-    /// When the services' option objects can't be loaded.
     pub fn faults(&self, files: &[ConfigurationFile]) -> Result<Vec<Vec<Fault>>> {
         self.ask("check", &serde_json::to_string(files)?)
     }

@@ -86,9 +86,6 @@ pub(super) fn variables(folder: &Path) -> [(&'static str, OsString); 6] {
 }
 
 /// Puts the programs that people use into the lab's folder.
-///
-/// # Errors
-/// When one of them can't be built, or the folder not be written.
 pub(super) fn link_programs(folder: &Path) -> Result<()> {
     let programs = folder.join(PROGRAMS);
     fs::create_dir_all(&programs)

@@ -50,9 +50,6 @@ impl State {
     }
 
     /// The one in a folder, if there is one.
-    ///
-    /// # Errors
-    /// When it can't be read.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
         let file = folder.join(FILE);
         let text = match fs::read(&file) {

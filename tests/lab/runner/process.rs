@@ -73,9 +73,6 @@ impl Results {
     }
 
     /// Empties a scenario's folder.
-    ///
-    /// # Errors
-    /// When the folder can't be written.
     pub fn clear(&self, scenario: &Scenario) -> Result<()> {
         let folder = self.folder(scenario);
         if folder.exists() {
@@ -86,9 +83,6 @@ impl Results {
     }
 
     /// Moves what a first run has left to `first` in the scenario's folder.
-    ///
-    /// # Errors
-    /// When the folder can't be written.
     pub fn set_aside(&self, scenario: &Scenario) -> Result<()> {
         let folder = self.folder(scenario);
         let aside = folder.with_added_extension("first");
