@@ -14,7 +14,7 @@ use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use server::{HOST, call, observe, server};
+use server::{HOST, call, observe, ok, server};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -23,92 +23,70 @@ type Test = Result<(), Box<dyn Error>>;
 fn answer(request: &str) -> (u16, Value) {
     let provider = |uuid: &str, name: &str, parent: Option<&str>| json!({ "uuid": uuid, "name": name, "parent_provider_uuid": parent, "generation": 1, "links": [] });
     match request {
-        "POST /v3/auth/tokens" => (
-            201,
-            json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } }),
-        ),
-        "GET /v2.1/os-services?binary=nova-compute" => (200, json!({ "services": [] })),
+        "GET /v2.1/os-services?binary=nova-compute" => ok(json!({ "services": [] })),
         // Others aren't of compute nodes.
-        "GET /placement/resource_providers?required=COMPUTE_NODE" => (
-            200,
-            json!({ "resource_providers": [
+        "GET /placement/resource_providers?required=COMPUTE_NODE" => ok(json!({
+            "resource_providers": [
                 provider("a", "node-a", None),
                 provider("b", "node-b", None),
                 provider("c", "node-a.other.example.com", None),
                 provider("d", "node-d.example.com", None),
                 provider("d-gpu", "node-d.example.com_gpu", Some("d")),
                 provider("e", "node-ab", None),
-            ] }),
-        ),
-        "GET /placement/resource_providers?member_of=u" => (
-            200,
-            json!({ "resource_providers": [provider("c", "node-c.example.com", None)] }),
-        ),
-        "GET /placement/resource_providers/b/aggregates" => (
-            200,
-            json!({ "aggregates": ["other"], "resource_provider_generation": 7 }),
-        ),
-        "GET /placement/resource_providers/c/aggregates" => (
-            200,
-            json!({ "aggregates": ["u"], "resource_provider_generation": 8 }),
-        ),
+            ],
+        })),
+        "GET /placement/resource_providers?member_of=u" => {
+            ok(json!({ "resource_providers": [provider("c", "node-c.example.com", None)] }))
+        }
+        "GET /placement/resource_providers/b/aggregates" => {
+            ok(json!({ "aggregates": ["other"], "resource_provider_generation": 7 }))
+        }
+        "GET /placement/resource_providers/c/aggregates" => {
+            ok(json!({ "aggregates": ["u"], "resource_provider_generation": 8 }))
+        }
         "PUT /placement/resource_providers/b/aggregates"
-        | "PUT /placement/resource_providers/b/traits" => (200, json!({})),
-        "GET /placement/resource_providers?required=CUSTOM_TIER" => (
-            200,
-            json!({ "resource_providers": [provider("b", "node-b", None), provider("c", "node-c.example.com", None)] }),
-        ),
-        "GET /placement/resource_providers?required=CUSTOM_PCI" => (
-            200,
-            json!({ "resource_providers": [provider("b", "node-b", None)] }),
-        ),
-        "GET /placement/traits?name=startswith:CUSTOM_" => (
-            200,
-            json!({ "traits": ["CUSTOM_OTHER", "CUSTOM_PCI", "CUSTOM_REFUSED", "CUSTOM_TIER"] }),
-        ),
+        | "PUT /placement/resource_providers/b/traits" => ok(json!({})),
+        "GET /placement/resource_providers?required=CUSTOM_TIER" => ok(json!({
+            "resource_providers": [provider("b", "node-b", None), provider("c", "node-c.example.com", None)],
+        })),
+        "GET /placement/resource_providers?required=CUSTOM_PCI" => {
+            ok(json!({ "resource_providers": [provider("b", "node-b", None)] }))
+        }
+        "GET /placement/traits?name=startswith:CUSTOM_" => {
+            ok(json!({ "traits": ["CUSTOM_OTHER", "CUSTOM_PCI", "CUSTOM_REFUSED", "CUSTOM_TIER"] }))
+        }
         // As for each trait that it doesn't have.
         "GET /placement/resource_providers?required=CUSTOM_NONE" => (400, json!({ "errors": [] })),
         "GET /placement/resource_providers?required=CUSTOM_REFUSED" => {
             (400, json!({ "errors": [] }))
         }
-        "GET /placement/resource_providers/b/traits" => (
-            200,
-            json!({ "traits": ["CUSTOM_PCI", "CUSTOM_TIER", "HW_CPU_X86_AVX"], "resource_provider_generation": 9 }),
-        ),
-        "GET /placement/resource_providers/c/traits" => (
-            200,
-            json!({ "traits": ["HW_CPU_X86_AVX"], "resource_provider_generation": 9 }),
-        ),
-        // Another host has the name of node-a, with a domain.
-        "GET /v2.1/os-hypervisors/c" => (200, json!({ "hypervisor": { "id": "c" } })),
-        "GET /placement/resource_providers?in_tree=a" => (
-            200,
-            json!({ "resource_providers": [provider("a", "node-a", None)] }),
-        ),
-        "GET /placement/resource_providers/a/allocations"
-        | "GET /placement/resource_providers/d/allocations" => (
-            200,
-            json!({ "allocations": {}, "resource_provider_generation": 1 }),
-        ),
-        "GET /placement/resource_providers/d-vf/allocations" => (
-            200,
-            json!({ "allocations": { "server": { "resources": { "SRIOV_NET_VF": 1 } } }, "resource_provider_generation": 1 }),
-        ),
-        "GET /placement/resource_providers?in_tree=d" => (
-            200,
-            json!({ "resource_providers": [
-                provider("d", "node-d.example.com", None),
-                provider("d-gpu", "node-d.example.com_gpu", Some("d")),
-                provider("d-vf", "node-d.example.com_vf", Some("d-gpu")),
-            ] }),
-        ),
-        "GET /placement/resource_providers?in_tree=gone" => {
-            (200, json!({ "resource_providers": [] }))
+        "GET /placement/resource_providers/b/traits" => ok(json!({
+            "traits": ["CUSTOM_PCI", "CUSTOM_TIER", "HW_CPU_X86_AVX"], "resource_provider_generation": 9,
+        })),
+        "GET /placement/resource_providers/c/traits" => {
+            ok(json!({ "traits": ["HW_CPU_X86_AVX"], "resource_provider_generation": 9 }))
         }
-        "GET /placement/resource_providers?in_tree=busy" => (
-            200,
-            json!({ "resource_providers": [provider("busy", "node-b", None)] }),
-        ),
+        // Another host has the name of node-a, with a domain.
+        "GET /v2.1/os-hypervisors/c" => ok(json!({ "hypervisor": { "id": "c" } })),
+        "GET /placement/resource_providers?in_tree=a" => {
+            ok(json!({ "resource_providers": [provider("a", "node-a", None)] }))
+        }
+        "GET /placement/resource_providers/a/allocations"
+        | "GET /placement/resource_providers/d/allocations" => {
+            ok(json!({ "allocations": {}, "resource_provider_generation": 1 }))
+        }
+        "GET /placement/resource_providers/d-vf/allocations" => ok(json!({
+            "allocations": { "server": { "resources": { "SRIOV_NET_VF": 1 } } }, "resource_provider_generation": 1,
+        })),
+        "GET /placement/resource_providers?in_tree=d" => ok(json!({ "resource_providers": [
+            provider("d", "node-d.example.com", None),
+            provider("d-gpu", "node-d.example.com_gpu", Some("d")),
+            provider("d-vf", "node-d.example.com_vf", Some("d-gpu")),
+        ] })),
+        "GET /placement/resource_providers?in_tree=gone" => ok(json!({ "resource_providers": [] })),
+        "GET /placement/resource_providers?in_tree=busy" => {
+            ok(json!({ "resource_providers": [provider("busy", "node-b", None)] }))
+        }
         "DELETE /placement/resource_providers/d"
         | "DELETE /placement/resource_providers/d-gpu"
         | "DELETE /placement/resource_providers/d-vf" => (204, Value::Null),

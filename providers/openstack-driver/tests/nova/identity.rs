@@ -7,7 +7,7 @@ use provider_openstack_driver::Keystone;
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 
-use crate::server::{all, listen};
+use crate::server::{all, listen, ok};
 use crate::{Test, keystone_at};
 
 /// More bytes than an answer may have.
@@ -22,20 +22,15 @@ fn member(user: &str) -> Value {
 
 fn answer(request: &str) -> (u16, Value) {
     match request {
-        "POST /v3/auth/tokens" => (
-            201,
-            json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } }),
-        ),
         "GET /v3/role_assignments?scope.project.id=p1&user.id=u1&include_names=true" => {
-            (200, member("u1"))
+            ok(member("u1"))
         }
         "GET /v3/role_assignments?scope.project.id=p1&include_names=true" => {
-            (200, member(&"u".repeat(TOO_MANY)))
+            ok(member(&"u".repeat(TOO_MANY)))
         }
-        "GET /v3/endpoints" => (
-            200,
-            json!({ "endpoints": [{ "id": "e1", "region_id": "RegionOne" }] }),
-        ),
+        "GET /v3/endpoints" => {
+            ok(json!({ "endpoints": [{ "id": "e1", "region_id": "RegionOne" }] }))
+        }
         _ => (404, json!({})),
     }
 }

@@ -9,77 +9,52 @@ use provider_openstack_driver::Neutron;
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 
-use crate::server::{Log, NEVER, listen};
+use crate::server::{Log, NEVER, listen, ok};
 use crate::{Test, keystone_at};
 
 fn answer(request: &str) -> (u16, Value) {
     match request {
-        "POST /v3/auth/tokens" => (
-            201,
-            json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } }),
-        ),
-        "GET /v2.0/networks?router:external=true&name=internet" => (
-            200,
-            json!({ "networks": [{
-                "id": "n1", "name": "internet", "provider:network_type": "vlan",
-                "provider:physical_network": "physnet1", "provider:segmentation_id": 100,
-            }] }),
-        ),
-        "GET /v2.0/networks?router:external=true&name=squatted" => (
-            200,
-            json!({ "networks": [
-                { "id": "n3", "name": "squatted", "provider:network_type": "geneve",
-                    "provider:physical_network": null, "provider:segmentation_id": 3 },
-                { "id": "n4", "name": "squatted", "provider:network_type": "geneve",
-                    "provider:physical_network": null, "provider:segmentation_id": 4 },
-            ] }),
-        ),
-        "GET /v2.0/rbac-policies?object_id=n3" => (
-            200,
-            json!({ "rbac_policies": [
-                { "object_id": "n3", "action": "access_as_external", "target_tenant": "p2" },
-                { "object_id": "n3", "action": "access_as_shared", "target_tenant": "*" },
-            ] }),
-        ),
-        "GET /v2.0/rbac-policies?object_id=n4" => (
-            200,
-            json!({ "rbac_policies": [
-                { "object_id": "n4", "action": "access_as_external", "target_tenant": "*" },
-            ] }),
-        ),
-        "GET /v2.0/networks?project_id=p1&name=default" => (
-            200,
-            json!({ "networks": [{
-                "id": "n2", "name": "default", "provider:network_type": "geneve",
-                "provider:physical_network": null, "provider:segmentation_id": 16_000_000,
-            }] }),
-        ),
-        "GET /v2.0/subnets?network_id=n1" => (
-            200,
-            json!({ "subnets": [
-                { "id": "s1", "cidr": "203.0.113.0/24", "allocation_pools": [
-                    { "start": "203.0.113.10", "end": "203.0.113.19" },
-                ] },
-                { "id": "s6", "cidr": "2001:db8::/64", "allocation_pools": [
-                    { "start": "2001:db8::2", "end": "2001:db8::9" },
-                ] },
-            ] }),
-        ),
+        "GET /v2.0/networks?router:external=true&name=internet" => ok(json!({ "networks": [{
+            "id": "n1", "name": "internet", "provider:network_type": "vlan",
+            "provider:physical_network": "physnet1", "provider:segmentation_id": 100,
+        }] })),
+        "GET /v2.0/networks?router:external=true&name=squatted" => ok(json!({ "networks": [
+            { "id": "n3", "name": "squatted", "provider:network_type": "geneve",
+                "provider:physical_network": null, "provider:segmentation_id": 3 },
+            { "id": "n4", "name": "squatted", "provider:network_type": "geneve",
+                "provider:physical_network": null, "provider:segmentation_id": 4 },
+        ] })),
+        "GET /v2.0/rbac-policies?object_id=n3" => ok(json!({ "rbac_policies": [
+            { "object_id": "n3", "action": "access_as_external", "target_tenant": "p2" },
+            { "object_id": "n3", "action": "access_as_shared", "target_tenant": "*" },
+        ] })),
+        "GET /v2.0/rbac-policies?object_id=n4" => ok(json!({ "rbac_policies": [
+            { "object_id": "n4", "action": "access_as_external", "target_tenant": "*" },
+        ] })),
+        "GET /v2.0/networks?project_id=p1&name=default" => ok(json!({ "networks": [{
+            "id": "n2", "name": "default", "provider:network_type": "geneve",
+            "provider:physical_network": null, "provider:segmentation_id": 16_000_000,
+        }] })),
+        "GET /v2.0/subnets?network_id=n1" => ok(json!({ "subnets": [
+            { "id": "s1", "cidr": "203.0.113.0/24", "allocation_pools": [
+                { "start": "203.0.113.10", "end": "203.0.113.19" },
+            ] },
+            { "id": "s6", "cidr": "2001:db8::/64", "allocation_pools": [
+                { "start": "2001:db8::2", "end": "2001:db8::9" },
+            ] },
+        ] })),
         "GET /v2.0/subnets?network_id=n2"
         | "GET /v2.0/subnets?network_id=n3"
-        | "GET /v2.0/subnets?network_id=n4" => (200, json!({ "subnets": [] })),
+        | "GET /v2.0/subnets?network_id=n4" => ok(json!({ "subnets": [] })),
         "GET /v2.0/routers?project_id=p1&name=default" => {
-            (200, json!({ "routers": [{ "id": "r1" }] }))
+            ok(json!({ "routers": [{ "id": "r1" }] }))
         }
-        "GET /v2.0/ports?device_id=r1" => (
-            200,
-            json!({ "ports": [
-                { "fixed_ips": [{ "subnet_id": "s1", "ip_address": "203.0.113.10" }] },
-                { "fixed_ips": [{ "subnet_id": "s2", "ip_address": "192.168.0.1" }] },
-            ] }),
-        ),
+        "GET /v2.0/ports?device_id=r1" => ok(json!({ "ports": [
+            { "fixed_ips": [{ "subnet_id": "s1", "ip_address": "203.0.113.10" }] },
+            { "fixed_ips": [{ "subnet_id": "s2", "ip_address": "192.168.0.1" }] },
+        ] })),
         "POST /v2.0/networks" | "POST /v2.0/subnets" | "POST /v2.0/routers" => (201, json!({})),
-        "PUT /v2.0/subnets/s1" | "PUT /v2.0/routers/r1/add_router_interface" => (200, json!({})),
+        "PUT /v2.0/subnets/s1" | "PUT /v2.0/routers/r1/add_router_interface" => ok(json!({})),
         _ => (404, json!({})),
     }
 }
