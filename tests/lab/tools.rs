@@ -84,6 +84,36 @@ pub enum Tool {
     HelmController,
 }
 
+/// What `go` builds of a module: itself, a package in it, or a folder beside `go.mod`.
+macro_rules! package {
+    ($module:literal) => {
+        $module
+    };
+    ($module:literal + $package:literal) => {
+        concat!($module, $package)
+    };
+    ($module:literal, $folder:literal) => {
+        $folder
+    };
+}
+
+/// The name, folder, module, package and variables of each tool.
+macro_rules! recipes {
+    ($($tool:ident: $name:literal in $folder:literal of ($module:literal $($package:tt)*), $variables:expr;)*) => {
+        const fn recipe(self) -> Recipe {
+            match self {$(
+                Tool::$tool => Recipe {
+                    name: $name,
+                    folder: $folder,
+                    module: $module,
+                    package: package!($module $($package)*),
+                    variables: $variables,
+                },
+            )*}
+        }
+    };
+}
+
 impl Tool {
     /// The binary, built first if it isn't in the cache yet; other processes wait for the one that builds.
     ///
@@ -98,235 +128,38 @@ impl Tool {
         self.recipe().folder
     }
 
-    const fn recipe(self) -> Recipe {
-        match self {
-            Tool::Etcd => Recipe {
-                name: "etcd",
-                folder: "kubernetes",
-                module: "go.etcd.io/etcd/server/v3",
-                package: "go.etcd.io/etcd/server/v3",
-                variables: &[],
-            },
-            Tool::KubeApiserver => Recipe {
-                name: "kube-apiserver",
-                folder: "kubernetes",
-                module: "k8s.io/kubernetes",
-                package: "k8s.io/kubernetes/cmd/kube-apiserver",
-                variables: KUBERNETES_VERSION,
-            },
-            Tool::KubeControllerManager => Recipe {
-                name: "kube-controller-manager",
-                folder: "kubernetes",
-                module: "k8s.io/kubernetes",
-                package: "k8s.io/kubernetes/cmd/kube-controller-manager",
-                variables: KUBERNETES_VERSION,
-            },
-            Tool::KubeScheduler => Recipe {
-                name: "kube-scheduler",
-                folder: "kubernetes",
-                module: "k8s.io/kubernetes",
-                package: "k8s.io/kubernetes/cmd/kube-scheduler",
-                variables: KUBERNETES_VERSION,
-            },
-            Tool::Kubelet => Recipe {
-                name: "kubelet",
-                folder: "kubernetes",
-                module: "k8s.io/kubernetes",
-                package: "k8s.io/kubernetes/cmd/kubelet",
-                variables: KUBERNETES_VERSION,
-            },
-            Tool::KubeProxy => Recipe {
-                name: "kube-proxy",
-                folder: "kubernetes",
-                module: "k8s.io/kubernetes",
-                package: "k8s.io/kubernetes/cmd/kube-proxy",
-                variables: KUBERNETES_VERSION,
-            },
-            Tool::CoreDns => Recipe {
-                name: "coredns",
-                folder: "coredns",
-                module: "github.com/coredns/coredns",
-                package: "./coredns",
-                variables: &[],
-            },
-            Tool::KubeRouter => Recipe {
-                name: "kube-router",
-                folder: "kube-router",
-                module: "github.com/cloudnativelabs/kube-router/v2",
-                package: "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router",
-                variables: &[],
-            },
-            Tool::Kubectl => Recipe {
-                name: "kubectl",
-                folder: "kubectl",
-                module: "k8s.io/kubectl",
-                package: "./kubectl",
-                variables: &[],
-            },
-            Tool::CrossplaneV1 => Recipe {
-                name: "crossplane-v1",
-                folder: "crossplane-v1",
-                module: "github.com/crossplane/crossplane",
-                package: "github.com/crossplane/crossplane/cmd/crossplane",
-                variables: &[
-                    "github.com/crossplane/crossplane/internal/version.version=v{version}",
-                ],
-            },
-            Tool::CrankV1 => Recipe {
-                name: "crank-v1",
-                folder: "crossplane-v1",
-                module: "github.com/crossplane/crossplane",
-                package: "github.com/crossplane/crossplane/cmd/crank",
-                variables: &[
-                    "github.com/crossplane/crossplane/internal/version.version=v{version}",
-                ],
-            },
-            Tool::CrossplaneV2 => Recipe {
-                name: "crossplane-v2",
-                folder: "crossplane-v2",
-                module: "github.com/crossplane/crossplane/v2",
-                package: "github.com/crossplane/crossplane/v2/cmd/crossplane",
-                variables: &[
-                    "github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v{version}",
-                    "github.com/crossplane/crossplane/v2/internal/version.version=v{version}",
-                ],
-            },
-            Tool::CrossplaneCli => Recipe {
-                name: "crossplane-cli",
-                folder: "crossplane-cli",
-                module: "github.com/crossplane/cli/v2",
-                package: "github.com/crossplane/cli/v2/cmd/crossplane",
-                variables: &[
-                    "github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v{version}",
-                ],
-            },
-            Tool::ProviderKubernetes => Recipe {
-                name: "provider-kubernetes",
-                folder: "provider-kubernetes",
-                module: "github.com/crossplane-contrib/provider-kubernetes",
-                package: "github.com/crossplane-contrib/provider-kubernetes/cmd/provider",
-                variables: &[],
-            },
-            Tool::GardenerOldest => Recipe {
-                name: "gardener-apiserver",
-                folder: "gardener",
-                module: "github.com/gardener/gardener",
-                package: "github.com/gardener/gardener/cmd/gardener-apiserver",
-                variables: &[],
-            },
-            Tool::GardenerNewest => Recipe {
-                name: "gardener-apiserver",
-                folder: "gardener-newest",
-                module: "github.com/gardener/gardener",
-                package: "github.com/gardener/gardener/cmd/gardener-apiserver",
-                variables: &[],
-            },
-            Tool::ShootOldest => Recipe {
-                name: "shoot",
-                folder: "gardener",
-                module: "github.com/gardener/gardener",
-                package: "./shoot",
-                variables: &[],
-            },
-            Tool::ShootNewest => Recipe {
-                name: "shoot",
-                folder: "gardener-newest",
-                module: "github.com/gardener/gardener",
-                package: "./shoot",
-                variables: &[],
-            },
-            Tool::Crane => Recipe {
-                name: "crane",
-                folder: "registry",
-                module: "github.com/google/go-containerregistry",
-                package: "github.com/google/go-containerregistry/cmd/crane",
-                variables: &[],
-            },
-            Tool::MariadbOperator => Recipe {
-                name: "mariadb-operator",
-                folder: "mariadb",
-                module: "github.com/mariadb-operator/mariadb-operator",
-                package: "github.com/mariadb-operator/mariadb-operator/cmd/controller",
-                variables: &[],
-            },
-            Tool::RabbitmqOperator => Recipe {
-                name: "rabbitmq-cluster-operator",
-                folder: "rabbitmq",
-                module: "github.com/rabbitmq/cluster-operator/v2",
-                package: "github.com/rabbitmq/cluster-operator/v2",
-                variables: &[],
-            },
-            Tool::RabbitmqTopologyOperator => Recipe {
-                name: "rabbitmq-topology-operator",
-                folder: "rabbitmq-topology",
-                module: "github.com/rabbitmq/messaging-topology-operator",
-                package: "github.com/rabbitmq/messaging-topology-operator",
-                variables: &[],
-            },
-            Tool::KOrc => Recipe {
-                name: "k-orc",
-                folder: "k-orc",
-                module: "github.com/k-orc/openstack-resource-controller/v2",
-                package: "github.com/k-orc/openstack-resource-controller/v2/cmd/manager",
-                variables: &[],
-            },
-            Tool::CertManager => Recipe {
-                name: "cert-manager",
-                folder: "cert-manager",
-                module: "github.com/cert-manager/cert-manager",
-                package: "./cert-manager",
-                variables: &[],
-            },
-            Tool::ExternalSecrets => Recipe {
-                name: "external-secrets",
-                folder: "external-secrets",
-                module: "github.com/external-secrets/external-secrets",
-                package: "github.com/external-secrets/external-secrets",
-                variables: &[],
-            },
-            Tool::Dex => Recipe {
-                name: "dex",
-                folder: "dex",
-                module: "github.com/dexidp/dex",
-                package: "github.com/dexidp/dex/cmd/dex",
-                variables: &[],
-            },
-            Tool::Helm => Recipe {
-                name: "helm",
-                folder: "helm",
-                module: "helm.sh/helm/v3",
-                package: "helm.sh/helm/v3/cmd/helm",
-                variables: &[],
-            },
-            Tool::Traefik => Recipe {
-                name: "traefik",
-                folder: "traefik",
-                module: "github.com/traefik/traefik/v3",
-                package: "github.com/traefik/traefik/v3/cmd/traefik",
-                variables: &[],
-            },
-            Tool::SourceController => Recipe {
-                name: "source-controller",
-                folder: "flux",
-                module: "github.com/fluxcd/source-controller",
-                package: "github.com/fluxcd/source-controller",
-                variables: &[],
-            },
-            Tool::KustomizeController => Recipe {
-                name: "kustomize-controller",
-                folder: "flux",
-                module: "github.com/fluxcd/kustomize-controller",
-                package: "github.com/fluxcd/kustomize-controller",
-                variables: &[],
-            },
-            Tool::HelmController => Recipe {
-                name: "helm-controller",
-                folder: "flux",
-                module: "github.com/fluxcd/helm-controller",
-                package: "github.com/fluxcd/helm-controller",
-                variables: &[],
-            },
-        }
+    recipes! {
+        Etcd: "etcd" in "kubernetes" of ("go.etcd.io/etcd/server/v3"), &[];
+        KubeApiserver: "kube-apiserver" in "kubernetes" of ("k8s.io/kubernetes" + "/cmd/kube-apiserver"), KUBERNETES_VERSION;
+        KubeControllerManager: "kube-controller-manager" in "kubernetes" of ("k8s.io/kubernetes" + "/cmd/kube-controller-manager"), KUBERNETES_VERSION;
+        KubeScheduler: "kube-scheduler" in "kubernetes" of ("k8s.io/kubernetes" + "/cmd/kube-scheduler"), KUBERNETES_VERSION;
+        Kubelet: "kubelet" in "kubernetes" of ("k8s.io/kubernetes" + "/cmd/kubelet"), KUBERNETES_VERSION;
+        KubeProxy: "kube-proxy" in "kubernetes" of ("k8s.io/kubernetes" + "/cmd/kube-proxy"), KUBERNETES_VERSION;
+        CoreDns: "coredns" in "coredns" of ("github.com/coredns/coredns", "./coredns"), &[];
+        KubeRouter: "kube-router" in "kube-router" of ("github.com/cloudnativelabs/kube-router/v2" + "/cmd/kube-router"), &[];
+        Kubectl: "kubectl" in "kubectl" of ("k8s.io/kubectl", "./kubectl"), &[];
+        CrossplaneV1: "crossplane-v1" in "crossplane-v1" of ("github.com/crossplane/crossplane" + "/cmd/crossplane"), CROSSPLANE_V1_VERSION;
+        CrankV1: "crank-v1" in "crossplane-v1" of ("github.com/crossplane/crossplane" + "/cmd/crank"), CROSSPLANE_V1_VERSION;
+        CrossplaneV2: "crossplane-v2" in "crossplane-v2" of ("github.com/crossplane/crossplane/v2" + "/cmd/crossplane"), CROSSPLANE_V2_VERSION;
+        CrossplaneCli: "crossplane-cli" in "crossplane-cli" of ("github.com/crossplane/cli/v2" + "/cmd/crossplane"), CROSSPLANE_CLI_VERSION;
+        ProviderKubernetes: "provider-kubernetes" in "provider-kubernetes" of ("github.com/crossplane-contrib/provider-kubernetes" + "/cmd/provider"), &[];
+        GardenerOldest: "gardener-apiserver" in "gardener" of ("github.com/gardener/gardener" + "/cmd/gardener-apiserver"), &[];
+        GardenerNewest: "gardener-apiserver" in "gardener-newest" of ("github.com/gardener/gardener" + "/cmd/gardener-apiserver"), &[];
+        ShootOldest: "shoot" in "gardener" of ("github.com/gardener/gardener", "./shoot"), &[];
+        ShootNewest: "shoot" in "gardener-newest" of ("github.com/gardener/gardener", "./shoot"), &[];
+        Crane: "crane" in "registry" of ("github.com/google/go-containerregistry" + "/cmd/crane"), &[];
+        MariadbOperator: "mariadb-operator" in "mariadb" of ("github.com/mariadb-operator/mariadb-operator" + "/cmd/controller"), &[];
+        RabbitmqOperator: "rabbitmq-cluster-operator" in "rabbitmq" of ("github.com/rabbitmq/cluster-operator/v2"), &[];
+        RabbitmqTopologyOperator: "rabbitmq-topology-operator" in "rabbitmq-topology" of ("github.com/rabbitmq/messaging-topology-operator"), &[];
+        KOrc: "k-orc" in "k-orc" of ("github.com/k-orc/openstack-resource-controller/v2" + "/cmd/manager"), &[];
+        CertManager: "cert-manager" in "cert-manager" of ("github.com/cert-manager/cert-manager", "./cert-manager"), &[];
+        ExternalSecrets: "external-secrets" in "external-secrets" of ("github.com/external-secrets/external-secrets"), &[];
+        Dex: "dex" in "dex" of ("github.com/dexidp/dex" + "/cmd/dex"), &[];
+        Helm: "helm" in "helm" of ("helm.sh/helm/v3" + "/cmd/helm"), &[];
+        Traefik: "traefik" in "traefik" of ("github.com/traefik/traefik/v3" + "/cmd/traefik"), &[];
+        SourceController: "source-controller" in "flux" of ("github.com/fluxcd/source-controller"), &[];
+        KustomizeController: "kustomize-controller" in "flux" of ("github.com/fluxcd/kustomize-controller"), &[];
+        HelmController: "helm-controller" in "flux" of ("github.com/fluxcd/helm-controller"), &[];
     }
 }
 
@@ -338,6 +171,14 @@ const KUBERNETES_VERSION: &[&str] = &[
     "k8s.io/component-base/version.gitTreeState=clean",
     "k8s.io/component-base/version.gitCommit=0000000000000000000000000000000000000000",
 ];
+const CROSSPLANE_V1_VERSION: &[&str] =
+    &["github.com/crossplane/crossplane/internal/version.version=v{version}"];
+const CROSSPLANE_V2_VERSION: &[&str] = &[
+    "github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v{version}",
+    "github.com/crossplane/crossplane/v2/internal/version.version=v{version}",
+];
+const CROSSPLANE_CLI_VERSION: &[&str] =
+    &["github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v{version}"];
 
 /// The folder of Keystone's Python programs, installed first if it isn't in the cache yet.
 ///
