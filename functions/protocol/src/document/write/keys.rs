@@ -28,6 +28,14 @@ macro_rules! shown {
     )*};
 }
 
+macro_rules! refused {
+    ($($method:ident($($type:ty),*) $ok:ty;)*) => {$(
+        fn $method(self, $(_: $type),*) -> Result<$ok, DocumentError> {
+            no_string()
+        }
+    )*};
+}
+
 impl Serializer for KeyWriter<'_> {
     type Ok = ();
     type Error = DocumentError;
@@ -80,28 +88,20 @@ impl Serializer for KeyWriter<'_> {
         key.serialize(self)
     }
 
-    fn serialize_f32(self, _key: f32) -> Result<(), DocumentError> {
-        no_string()
-    }
-
-    fn serialize_f64(self, _key: f64) -> Result<(), DocumentError> {
-        no_string()
-    }
-
-    fn serialize_bytes(self, _key: &[u8]) -> Result<(), DocumentError> {
-        no_string()
-    }
-
-    fn serialize_none(self) -> Result<(), DocumentError> {
-        no_string()
-    }
-
-    fn serialize_unit(self) -> Result<(), DocumentError> {
-        no_string()
-    }
-
-    fn serialize_unit_struct(self, _name: &'static str) -> Result<(), DocumentError> {
-        no_string()
+    refused! {
+        serialize_f32(f32) ();
+        serialize_f64(f64) ();
+        serialize_bytes(&[u8]) ();
+        serialize_none() ();
+        serialize_unit() ();
+        serialize_unit_struct(&'static str) ();
+        serialize_seq(Option<usize>) Self::SerializeSeq;
+        serialize_tuple(usize) Self::SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) Self::SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) Self::SerializeMap;
+        serialize_struct(&'static str, usize) Self::SerializeStruct;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) Self::SerializeStructVariant;
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -111,54 +111,6 @@ impl Serializer for KeyWriter<'_> {
         _variant: &'static str,
         _key: &T,
     ) -> Result<(), DocumentError> {
-        no_string()
-    }
-
-    fn serialize_seq(self, _length: Option<usize>) -> Result<Self::SerializeSeq, DocumentError> {
-        no_string()
-    }
-
-    fn serialize_tuple(self, _length: usize) -> Result<Self::SerializeTuple, DocumentError> {
-        no_string()
-    }
-
-    fn serialize_tuple_struct(
-        self,
-        _name: &'static str,
-        _length: usize,
-    ) -> Result<Self::SerializeTupleStruct, DocumentError> {
-        no_string()
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _name: &'static str,
-        _index: u32,
-        _variant: &'static str,
-        _length: usize,
-    ) -> Result<Self::SerializeTupleVariant, DocumentError> {
-        no_string()
-    }
-
-    fn serialize_map(self, _length: Option<usize>) -> Result<Self::SerializeMap, DocumentError> {
-        no_string()
-    }
-
-    fn serialize_struct(
-        self,
-        _name: &'static str,
-        _length: usize,
-    ) -> Result<Self::SerializeStruct, DocumentError> {
-        no_string()
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _name: &'static str,
-        _index: u32,
-        _variant: &'static str,
-        _length: usize,
-    ) -> Result<Self::SerializeStructVariant, DocumentError> {
         no_string()
     }
 }
