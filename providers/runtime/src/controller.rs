@@ -188,28 +188,14 @@ mod tests {
     use crate::api::TIMEOUT;
     use crate::cache::{DEFINITION, Id, Place, State};
     use crate::testing::{
-        Hole, KEYSTONE, SECRET, Server, THING, WIDGET, during, published, things, until,
+        Hole, KEYSTONE, SECRET, Server, THING, WIDGET, during, facts, published, things, until,
     };
 
     /// An operator of a kind whose name others use, too.
     struct Keystones;
 
     impl Operator for Keystones {
-        fn name(&self) -> &'static str {
-            "keystones"
-        }
-
-        fn subject(&self) -> ResourceKind {
-            KEYSTONE
-        }
-
-        fn ordered_deletion(&self) -> bool {
-            false
-        }
-
-        fn uses(&self) -> Vec<Use> {
-            Vec::new()
-        }
+        facts! { "keystones", KEYSTONE, false, [] }
 
         fn composed(&self, _: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
             Err(Failure::new(Reason::Invalid, "not called in this test"))

@@ -14,30 +14,16 @@ use tokio::time::timeout;
 use super::*;
 use crate::external::ExternalSystems;
 use crate::queue::Outcome;
-use crate::testing::{POOL, SECRET, Server, WIDGET, during, things, until};
+use crate::testing::{POOL, SECRET, Server, WIDGET, during, facts, things, until};
 
 /// An operator whose subjects have namespaces of their own, and that reads Nodes and Pods.
 struct Agents;
 
 impl Operator for Agents {
-    fn name(&self) -> &'static str {
-        "agents"
-    }
-
-    fn subject(&self) -> ResourceKind {
-        POOL
-    }
-
-    fn ordered_deletion(&self) -> bool {
-        false
-    }
+    facts! { "agents", POOL, false, [Use::reads(Node::KIND), Use::reads(Pod::KIND)] }
 
     fn namespace_prefix(&self) -> Option<&'static str> {
         Some("agents-")
-    }
-
-    fn uses(&self) -> Vec<Use> {
-        vec![Use::reads(Node::KIND), Use::reads(Pod::KIND)]
     }
 
     fn composed(&self, _: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {

@@ -20,6 +20,7 @@ use super::compose::ROUNDS;
 use super::*;
 use crate::cache::{Place, State, follow};
 use crate::driver::{Driver, DriverError};
+use crate::testing::facts;
 use crate::testing::{CONFIG_MAP, SECRET, Server, THING, composed, controller, during, until};
 
 /// Composes nothing and keeps every ConfigMap that it observes. A kind that it can't read recovers right after the
@@ -28,21 +29,7 @@ use crate::testing::{CONFIG_MAP, SECRET, Server, THING, composed, controller, du
 struct Keeper(Arc<OnceLock<Arc<Cache>>>);
 
 impl Operator for Keeper {
-    fn name(&self) -> &'static str {
-        "test-operator"
-    }
-
-    fn subject(&self) -> ResourceKind {
-        THING
-    }
-
-    fn ordered_deletion(&self) -> bool {
-        true
-    }
-
-    fn uses(&self) -> Vec<Use> {
-        vec![Use::composes(CONFIG_MAP)]
-    }
+    facts! { "test-operator", THING, true, [Use::composes(CONFIG_MAP)] }
 
     fn composed(
         &self,
@@ -242,21 +229,7 @@ async fn only_what_needs_a_person_is_a_warning() {
 struct Climber;
 
 impl Operator for Climber {
-    fn name(&self) -> &'static str {
-        "test-operator"
-    }
-
-    fn subject(&self) -> ResourceKind {
-        THING
-    }
-
-    fn ordered_deletion(&self) -> bool {
-        false
-    }
-
-    fn uses(&self) -> Vec<Use> {
-        vec![Use::reads(SECRET)]
-    }
+    facts! { "test-operator", THING, false, [Use::reads(SECRET)] }
 
     fn composed(
         &self,

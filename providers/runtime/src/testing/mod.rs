@@ -66,6 +66,28 @@ const KINDS: [(&str, ResourceKind); 9] = [
     ),
 ];
 
+/// Implements what an operator says of itself: its name, the kind of its subjects, whether they are deleted in order, and what it uses.
+macro_rules! facts {
+    ($name:literal, $subject:expr, $ordered_deletion:literal, [$($use:expr),*]) => {
+        fn name(&self) -> &'static str {
+            $name
+        }
+
+        fn subject(&self) -> ResourceKind {
+            $subject
+        }
+
+        fn ordered_deletion(&self) -> bool {
+            $ordered_deletion
+        }
+
+        fn uses(&self) -> Vec<Use> {
+            vec![$($use),*]
+        }
+    };
+}
+pub(crate) use facts;
+
 /// An operator that composes Secrets, and nothing in fact.
 pub(crate) struct Things;
 
@@ -74,21 +96,7 @@ pub(crate) fn things() -> [Box<dyn Operator>; 1] {
 }
 
 impl Operator for Things {
-    fn name(&self) -> &'static str {
-        "things"
-    }
-
-    fn subject(&self) -> ResourceKind {
-        THING
-    }
-
-    fn ordered_deletion(&self) -> bool {
-        false
-    }
-
-    fn uses(&self) -> Vec<Use> {
-        vec![Use::composes(SECRET), Use::reads(WIDGET)]
-    }
+    facts! { "things", THING, false, [Use::composes(SECRET), Use::reads(WIDGET)] }
 
     fn composed(&self, _: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
         Err(Failure::new(Reason::Invalid, "not called in this test"))

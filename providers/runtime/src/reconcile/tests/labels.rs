@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::cache::{Cache, Id, Place, follow};
 use crate::queue::Outcome;
-use crate::testing::{CONFIG_MAP, POOL, Server, WIDGET, controller, during, until};
+use crate::testing::{CONFIG_MAP, POOL, Server, WIDGET, controller, during, facts, until};
 
 /// The namespace of what [`Labeller`] composes for the Pool `pool`.
 const OF_POOL: &str = "of-pool";
@@ -26,24 +26,10 @@ struct Labeller {
 }
 
 impl Operator for Labeller {
-    fn name(&self) -> &'static str {
-        "test-operator"
-    }
-
-    fn subject(&self) -> ResourceKind {
-        POOL
-    }
-
-    fn ordered_deletion(&self) -> bool {
-        true
-    }
+    facts! { "test-operator", POOL, true, [Use::composes(CONFIG_MAP), Use::labels(WIDGET)] }
 
     fn namespace_prefix(&self) -> Option<&'static str> {
         Some("of-")
-    }
-
-    fn uses(&self) -> Vec<Use> {
-        vec![Use::composes(CONFIG_MAP), Use::labels(WIDGET)]
     }
 
     fn composed(

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::cache::follow;
-use crate::testing::{Server, THING, WIDGET, composed, controller, during, until};
+use crate::testing::{Server, THING, WIDGET, composed, controller, during, facts, until};
 
 /// Tries the value `new` of a Widget unless it has failed, which is seen as long as the Widget has the value.
 struct Trier;
@@ -24,21 +24,7 @@ fn widget(uid: &Value, value: &str) -> Value {
 }
 
 impl Operator for Trier {
-    fn name(&self) -> &'static str {
-        "test-operator"
-    }
-
-    fn subject(&self) -> ResourceKind {
-        THING
-    }
-
-    fn ordered_deletion(&self) -> bool {
-        false
-    }
-
-    fn uses(&self) -> Vec<Use> {
-        vec![Use::composes(WIDGET)]
-    }
+    facts! { "test-operator", THING, false, [Use::composes(WIDGET)] }
 
     fn composed(
         &self,

@@ -15,7 +15,7 @@ use tokio::time::{advance, sleep};
 use super::super::{Moment, REST};
 use crate::cache::follow;
 use crate::driver::{Driver, DriverError};
-use crate::testing::{Server, THING, composed, controller, during, until};
+use crate::testing::{Server, THING, composed, controller, during, facts, until};
 
 /// How many requests the operator sends at once.
 const MANY: usize = 20;
@@ -50,21 +50,7 @@ impl Driver for Slow {
 struct Asker;
 
 impl Operator for Asker {
-    fn name(&self) -> &'static str {
-        "test-operator"
-    }
-
-    fn subject(&self) -> ResourceKind {
-        THING
-    }
-
-    fn ordered_deletion(&self) -> bool {
-        false
-    }
-
-    fn uses(&self) -> Vec<Use> {
-        Vec::new()
-    }
+    facts! { "test-operator", THING, false, [] }
 
     fn composed(
         &self,
