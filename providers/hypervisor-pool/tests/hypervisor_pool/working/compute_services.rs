@@ -171,23 +171,13 @@ fn share_that_was_never_ready_waits_for_an_answer_of_nova() {
     later(&mut cluster);
     let enabled = |cluster: &Cluster| condition(cluster, "prod", "ComputeServicesEnabled");
     assert_eq!(
-        enabled(&cluster),
-        [
-            "False",
-            "WaitingForNova",
-            "Nova can't be asked which compute services are disabled since they registered: nova doesn't answer"
-        ]
-        .map(str::to_owned)
+        enabled(&cluster).join(": "),
+        "False: WaitingForNova: Nova can't be asked which compute services are disabled since they registered: nova doesn't answer"
     );
     assert_eq!(
-        condition(&cluster, "prod", "Ready"),
-        [
-            "False",
-            "WaitingForNova",
-            "0 of 2 nodes work, and Ready needs 1: Nova can't be asked about node-a, Nova can't be asked about node-b. See the other \
-             conditions of the HypervisorShare"
-        ]
-        .map(str::to_owned)
+        condition(&cluster, "prod", "Ready").join(": "),
+        "False: WaitingForNova: 0 of 2 nodes work, and Ready needs 1: Nova can't be asked about node-a, Nova can't be asked about node-b. See the other \
+         conditions of the HypervisorShare"
     );
     nova.change(|state| state.is_unreachable = false);
     later(&mut cluster);
