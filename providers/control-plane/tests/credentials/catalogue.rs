@@ -175,8 +175,7 @@ fn a_secret_that_cannot_be_read_takes_nothing_away(#[case] name: &str) {
     stage.cluster.set_readable(&secret(name), false);
     stage.look();
     assert_eq!(shown(&stage), before);
-    let control_plane = stage.control_plane.clone();
-    let (status, reason, _) = stage.condition(&control_plane, "Ready");
+    let (status, reason, _) = stage.condition(&stage.control_plane, "Ready");
     assert_eq!((&*status, &*reason), ("False", "LookupFailed"));
 }
 
