@@ -81,7 +81,9 @@ pub fn put_node(cluster: &mut Cluster, name: &str, address: &str) {
 /// Sets a label of a node.
 pub fn set_label(cluster: &mut Cluster, node: &str, label: &str, value: &str) {
     let key = Key::of::<Node>("", node);
-    cluster.edit(&key, |node| node["metadata"]["labels"][label] = json!(value));
+    cluster.edit(&key, |node| {
+        node["metadata"]["labels"][label] = json!(value)
+    });
 }
 
 /// A Secret as another operator writes it for its own resource. The values are Base64.

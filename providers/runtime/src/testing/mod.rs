@@ -13,8 +13,8 @@ use c5c3_api::keystone::KeystoneSpec;
 use futures::FutureExt;
 use prometheus_client::registry::Registry;
 use provider_composer::{
-    Composed, DesiredState, Failure, Metadata, ObservedState, Operator, Owner, Reason, ResourceKind,
-    Use,
+    Composed, DesiredState, Failure, Metadata, ObservedState, Operator, Owner, Reason,
+    ResourceKind, Use,
 };
 use provider_composer_testing::conformance::SUBJECT;
 use ring::rand::SystemRandom;
