@@ -129,7 +129,8 @@ reasons! {
         /// the allowed ones.
         AnnotationNotAllowed,
         /// Clients outside the cluster don't reach the API that the message names: its Gateway was deleted or hasn't accepted the route,
-        /// or the certificate of its Ingress is missing. [Nothing else waits for it](control-planes.md#reach-the-apis-from-outside).
+        /// the certificate of its Ingress is missing, or the catalogue doesn't have its public endpoint yet.
+        /// [Nothing else waits for it](control-planes.md#reach-the-apis-from-outside).
         NotExposed,
         /// Neutron has no such external network, and nothing says of what to create one: set what the message names.
         NetworkMissing,

@@ -14,7 +14,7 @@ use provider_composer::{
 use provider_openstack::manifest::{Manifest, cert_manager, prometheus};
 use provider_openstack::table::Tags;
 
-use crate::catalogue;
+use crate::catalogue::{self, Catalogue};
 use crate::deletion;
 use crate::graph::{GRAPH, Node, Step};
 use crate::infrastructure::Sizes;
@@ -77,7 +77,7 @@ impl Composer for ControlPlaneComposer {
         recipe.network(desired);
         recipe.public_certificates(desired);
         let mut survey = survey(&recipe, observed, recipe.graph.steps());
-        catalogue(&recipe, &mut survey, observed, desired)?;
+        let public = catalogue(&recipe, &mut survey, observed, desired)?;
         let networks = catalogue::networks(&recipe, &survey, observed, desired)?;
         recipe.wait_for_external_network(networks.external.as_ref(), &mut survey, observed);
         let rollout = Rollout::decide(&recipe, &survey, observed.now())?;
@@ -108,7 +108,7 @@ impl Composer for ControlPlaneComposer {
         let connection = catalogue::tenant(&recipe, observed, desired, turn)?;
         let agent_endpoints = recipe.hypervisor_access(observed, desired);
         let verified = recipe.verified(&survey, observed, &mut desired.conditions);
-        recipe.report_exposure(&survey, observed, &mut desired.conditions);
+        recipe.report_exposure(&survey, &public, observed, &mut desired.conditions);
         recipe.report_pools(observed, &mut desired.conditions);
         Ok(ControlPlaneStatus {
             infrastructure,
@@ -144,24 +144,24 @@ fn alone(subject: &ControlPlane, observed: &ObservedState<'_>) -> Result<(), Fai
 }
 
 /// Composes the catalogue as soon as Keystone is ready, and from then on. One that somebody else keeps is no node, but what
-/// was made before that was said is still looked after.
+/// was made before that was said is still looked after. Returns the progress of the public endpoints of exposed services.
 fn catalogue(
     recipe: &Recipe<'_>,
     survey: &mut Survey,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) -> Result<(), Failure> {
+) -> Result<BTreeMap<Node, Progress>, Failure> {
     let step = Node::Catalogue.step();
     let keystone =
         blocker(step, recipe, survey).filter(|_| !deletion::may_have_catalogue(recipe, observed));
-    let progress = match keystone {
-        Some(need) => held(step, need, survey),
+    let catalogue = match keystone {
+        Some(need) => Catalogue::of(held(step, need, survey)),
         None => catalogue::compose(recipe, observed, desired)?,
     };
     if recipe.graph.contains(step.node) {
-        survey.insert(step.node, Sight::of_itself(progress));
+        survey.insert(step.node, Sight::of_itself(catalogue.progress));
     }
-    Ok(())
+    Ok(catalogue.public)
 }
 
 /// Composes a node if its turn has come, or if it is there already. Notes what it waits for else.

@@ -1,11 +1,14 @@
 //! The catalogue itself: services and their endpoints. Keystone's own are made by its bootstrap.
 
-use provider_composer::{Failure, Progress, Reason};
+use std::collections::BTreeMap;
+
+use c5c3_api::parts::Exposure;
+use provider_composer::{Failure, Key, Progress, Reason};
 use provider_openstack::{KEYSTONE, ServiceDefinition};
 
-use super::first_unready;
 use super::imports::Imports;
 use super::korc::Korc;
+use super::{Catalogue, first_unready};
 use crate::credentials::keystone::{Answer, Change};
 use crate::manifest::korc::{Endpoint, Made, Service};
 
@@ -14,27 +17,33 @@ pub(super) fn compose(
     korc: &mut Korc<'_>,
     imports: &Imports,
     answer: &Result<Answer, Progress>,
-) -> Result<Progress, Failure> {
+) -> Result<Catalogue, Failure> {
     let turn = imports.progress.is_ready();
     let enabled: Vec<&ServiceDefinition> = korc
         .recipe
         .enabled()
         .filter(|service| **service != KEYSTONE)
         .collect();
-    let mut progress = Vec::new();
+    let (mut progress, mut public) = (Vec::new(), BTreeMap::new());
     for service in enabled {
-        progress.extend(of_service(korc, service, turn, answer)?);
+        let (entry, exposed) = of_service(korc, service, turn, answer)?;
+        progress.push(entry);
+        public.extend(exposed.map(|exposed| (service.node, exposed)));
     }
-    Ok(first_unready(progress))
+    Ok(Catalogue {
+        progress: first_unready(progress),
+        public,
+    })
 }
 
-/// Composes the entry of a service: itself, and its endpoints.
+/// Composes the entry of a service: itself, and its endpoints. Returns the progress of the public endpoint of an exposed API apart:
+/// services don't wait for it.
 fn of_service(
     korc: &mut Korc<'_>,
     service: &ServiceDefinition,
     turn: bool,
     answer: &Result<Answer, Progress>,
-) -> Result<Vec<Progress>, Failure> {
+) -> Result<(Progress, Option<Progress>), Failure> {
     let entry = Made::new(
         &korc.cloud,
         Service {
@@ -42,27 +51,78 @@ fn of_service(
         },
     );
     let mut progress = vec![korc.want(service.name, &entry, turn)?.progress];
-    let interfaces = [
-        ("public", korc.recipe.public_endpoint(service)),
-        ("internal", korc.recipe.endpoint(service)),
-    ];
-    for (interface, url) in interfaces {
-        let endpoint = Made::new(
-            &korc.cloud,
-            Endpoint {
-                interface,
-                url,
-                service_ref: service.name,
-            },
-        );
-        let name = format!("{}-{interface}", service.name);
-        let state = korc.want(&name, &endpoint, turn)?;
-        progress.push(state.progress);
-        if let Some(id) = state.id {
-            progress.push(place(korc, &name, id, answer)?);
+    let url = korc.recipe.endpoint(service);
+    let exposed = match korc.recipe.exposure(service) {
+        Some(exposure) => Some(exposed(korc, service, &exposure, turn, answer)?),
+        None => {
+            let public = endpoint(korc, service, "public", url.clone(), turn, answer)?;
+            progress.push(public);
+            None
         }
+    };
+    let internal = endpoint(korc, service, "internal", url, turn, answer)?;
+    progress.push(internal);
+    Ok((first_unready(progress), exposed))
+}
+
+/// Composes the public endpoint of an exposed API once the API has answered at its URL. From then on it stays, also while the Gateway is
+/// away. A former URL stays until the API answers at the new one.
+fn exposed(
+    korc: &mut Korc<'_>,
+    service: &ServiceDefinition,
+    exposure: &Exposure,
+    turn: bool,
+    answer: &Result<Answer, Progress>,
+) -> Result<Progress, Failure> {
+    let (recipe, observed) = (korc.recipe, korc.observed);
+    let text = |key: &Key, pointer: &str| {
+        let object = observed.object(key).found()?;
+        object.pointer(pointer)?.as_str().map(str::to_owned)
+    };
+    let api = Key::new(service.kind, recipe.namespace(), service.name);
+    let answers = text(&api, "/status/publicEndpoint") == Some(exposure.url());
+    let name = format!("{}-public", service.name);
+    let key = Key::of::<Made<Endpoint>>(recipe.namespace(), &name);
+    let wanted = recipe.public_endpoint(service);
+    let present = text(&key, "/spec/resource/url");
+    let is_published = answers || present.as_ref() == Some(&wanted);
+    let url = match present {
+        Some(present) if !answers => present,
+        _ => wanted,
+    };
+    let progress = endpoint(korc, service, "public", url, turn && answers, answer)?;
+    Ok(match is_published {
+        true => progress,
+        false => Progress::waiting(
+            Reason::NotExposed,
+            format!("waits for the API to answer at {}", exposure.url()),
+        ),
+    })
+}
+
+/// Composes an endpoint.
+fn endpoint(
+    korc: &mut Korc<'_>,
+    service: &ServiceDefinition,
+    interface: &'static str,
+    url: String,
+    turn: bool,
+    answer: &Result<Answer, Progress>,
+) -> Result<Progress, Failure> {
+    let endpoint = Made::new(
+        &korc.cloud,
+        Endpoint {
+            interface,
+            url,
+            service_ref: service.name,
+        },
+    );
+    let name = format!("{}-{interface}", service.name);
+    let state = korc.want(&name, &endpoint, turn)?;
+    match state.id {
+        Some(id) => place(korc, &name, id, answer),
+        None => Ok(state.progress),
     }
-    Ok(progress)
 }
 
 /// Clients that ask for a region find only endpoints that have it, and K-ORC gives them none.
@@ -110,7 +170,8 @@ mod tests {
         let mut desired = DesiredState::default();
         let mut korc = Korc::new(&recipe, &observed, &mut desired);
         let composed = of_service(&mut korc, &TOY, true, &Err(Progress::Ready));
-        assert_eq!(composed.unwrap().len(), 3);
+        let (_, exposed) = composed.unwrap();
+        assert_eq!(exposed, None);
         let each = desired.objects.iter();
         let each = each.map(|(key, object)| (key.name.as_str(), &object["spec"]["resource"]));
         let url = "https://toy.openstack.svc.cluster.local:9999/v1";

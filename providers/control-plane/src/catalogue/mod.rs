@@ -15,6 +15,8 @@ mod tenant;
 mod traits;
 mod users;
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
     DesiredState, Failure, ObservedState, Progress, Resource, ResourceKind, Use,
@@ -24,6 +26,7 @@ use self::korc::{Korc, PROJECT};
 use crate::Recipe;
 use crate::credentials::keystone::Scope;
 use crate::credentials::{ID, SECRET, Sealed, ServiceUser, service_users};
+use crate::graph::Node;
 use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
 use crate::manifest::korc::{
     ApplicationCredential, Domain, Endpoint, Managed, Project, Role, Service, User,
@@ -45,6 +48,24 @@ const KINDS: [ResourceKind; 7] = [
     Project::KIND,
     Domain::KIND,
 ];
+
+/// How far the catalogue has come.
+pub struct Catalogue {
+    /// The progress of what services wait for.
+    pub progress: Progress,
+    /// The progress of the public endpoints of exposed services, for which services don't wait.
+    pub public: BTreeMap<Node, Progress>,
+}
+
+impl Catalogue {
+    /// A catalogue without public endpoints of exposed services.
+    pub(crate) fn of(progress: Progress) -> Self {
+        Self {
+            progress,
+            public: BTreeMap::new(),
+        }
+    }
+}
 
 /// The kinds that the catalogue composes and looks at.
 pub fn uses() -> Vec<Use> {
@@ -70,9 +91,9 @@ pub fn compose(
     recipe: &Recipe<'_>,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) -> Result<Progress, Failure> {
+) -> Result<Catalogue, Failure> {
     if !recipe.korc.enabled {
-        return Ok(abstain(recipe, observed, desired));
+        return Ok(Catalogue::of(abstain(recipe, observed, desired)));
     }
     let mut korc = Korc::new(recipe, observed, desired);
     let imports = imports::compose(&mut korc)?;
@@ -80,7 +101,10 @@ pub fn compose(
     let answer = korc.answer(Scope::Named(PROJECT.to_owned()));
     let entries = entries::compose(&mut korc, &imports, &answer)?;
     let users = users::compose(&mut korc, &imports, &answer)?;
-    Ok(first_unready([access, imports.progress, entries, users]))
+    Ok(Catalogue {
+        progress: first_unready([access, imports.progress, entries.progress, users]),
+        public: entries.public,
+    })
 }
 
 /// How far a service's credential has come: a service may go ahead as soon as its own is there, whatever else the

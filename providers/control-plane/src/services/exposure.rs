@@ -1,5 +1,7 @@
 //! Whether clients outside the cluster reach the APIs and the consoles of servers.
 
+use std::collections::BTreeMap;
+
 use provider_composer::{Conditions, Key, Lookup, ObservedState, Progress, Reason};
 
 use crate::graph::{Node, Step};
@@ -10,18 +12,23 @@ use crate::survey::{Sight, Survey};
 const EXPOSED: &str = "Exposed";
 
 impl Recipe<'_> {
-    /// Reports the first service that clients outside the cluster don't reach. Ready and a change of release don't wait for it: services
-    /// and hypervisors use the addresses within the cluster.
+    /// Reports the first service that clients outside the cluster don't reach, or whose public endpoint isn't in the catalogue. Ready and
+    /// a change of release don't wait for it: services and hypervisors use the addresses within the cluster.
     pub(crate) fn report_exposure(
         &self,
         survey: &Survey,
+        public: &BTreeMap<Node, Progress>,
         observed: &ObservedState<'_>,
         conditions: &mut Conditions,
     ) {
         let steps = self.graph.steps().filter(|step| self.is_exposed(step));
         let each = steps.filter_map(|step| {
             let key = step.keys(self.namespace()).next()?;
-            Some(exposed(step, &key, survey.get(&step.node)?, observed))
+            let progress = exposed(step, &key, survey.get(&step.node)?, observed);
+            match progress.is_ready() {
+                true => Some(published(step, public.get(&step.node))),
+                false => Some(progress),
+            }
         });
         let each: Vec<Progress> = each.collect();
         let unready = each.iter().find(|progress| !progress.is_ready());
@@ -65,5 +72,19 @@ fn exposed(step: &Step, key: &Key, sight: &Sight, observed: &ObservedState<'_>) 
         _ => Progress::Unknown {
             message: format!("{title}: {why}"),
         },
+    }
+}
+
+/// Whether the catalogue has the public endpoint of a service that is exposed.
+fn published(step: &Step, endpoint: Option<&Progress>) -> Progress {
+    let Some(progress) = endpoint else {
+        return Progress::Ready;
+    };
+    let title = step.title();
+    let why = |why: &str| format!("{title} isn't exposed: {why}");
+    match progress {
+        Progress::Waiting { message, .. } => Progress::waiting(Reason::NotExposed, why(message)),
+        Progress::Unknown { message } => Progress::unknown(format!("{title}: {message}")),
+        Progress::Ready | Progress::Failed { .. } => progress.clone().explained(why),
     }
 }

@@ -1,10 +1,12 @@
 //! Control planes whose Gateway is away.
 
 use c5c3_api::control_plane::UpdatePhase;
+use provider_composer::Key;
 use provider_control_plane::graph::Node;
+use provider_control_plane::manifest::korc::{Endpoint, Managed};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, first};
+use crate::stage::{NAMESPACE, Stage, first};
 
 /// A control plane whose Keystone and consoles of servers are exposed.
 fn exposed() -> Value {
@@ -108,4 +110,64 @@ fn control_plane_that_exposes_nothing_says_nothing_of_it() {
             .iter()
             .any(|condition| condition["type"] == "Exposed")
     );
+}
+
+fn glance_exposed(hostname: &str) -> Value {
+    let expose = json!({ "hostname": hostname, "gateway": { "name": "public" } });
+    json!({ "glance": { "expose": expose } })
+}
+
+/// The public URL of Glance in the catalogue.
+fn published(stage: &Stage) -> Option<&str> {
+    let key = Key::new(Endpoint::KIND, NAMESPACE, "glance-public");
+    let endpoint = stage.cluster.get(&key)?;
+    endpoint.pointer("/spec/resource/url")?.as_str()
+}
+
+#[test]
+fn control_plane_has_a_public_endpoint_once_it_answers_and_is_ready_all_the_time() {
+    let mut stage = Stage::new(json!({ "services": glance_exposed("image.example.com") }));
+    stage.is_gateway_away = true;
+    stage.simulate();
+    assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
+    assert_eq!(published(&stage), None);
+
+    stage.is_gateway_away = false;
+    stage.grant();
+    stage.settle();
+    let waits = "Glance glance isn't exposed: waits for Endpoint glance-public of K-ORC: K-ORC hasn't reconciled it yet";
+    assert_eq!(says(&stage), ["False", "NotExposed", waits]);
+    assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
+    stage.simulate();
+    let url = Some("https://image.example.com");
+    assert_eq!(published(&stage), url);
+    assert_eq!(says(&stage), ["True", "Ready", ""]);
+
+    stage.is_gateway_away = true;
+    stage.simulate();
+    assert_eq!(published(&stage), url);
+    assert_eq!(stage.status()["endpoints"]["glance"], Value::Null);
+    stage.want(|spec| spec["services"] = glance_exposed("images.example.com"));
+    stage.simulate();
+    assert_eq!(published(&stage), url);
+    stage.is_gateway_away = false;
+    stage.simulate();
+    assert_eq!(published(&stage), Some("https://images.example.com"));
+    assert_eq!(says(&stage), ["True", "Ready", ""]);
+}
+
+#[test]
+fn control_plane_says_which_public_endpoint_korc_gave_up_on() {
+    let mut stage = Stage::running(json!({ "services": glance_exposed("image.example.com") }));
+    let key = Key::new(Endpoint::KIND, NAMESPACE, "glance-public");
+    let status = json!({ "conditions": [{
+        "type": "Progressing", "status": "False", "reason": "UnrecoverableError", "message": "refused",
+    }] });
+    stage.cluster.set_status(&key, status);
+    stage.settle();
+    let [status, reason, message] = says(&stage);
+    assert_eq!([status, reason], ["False", "RefusedByKORC"]);
+    let why = "Glance glance isn't exposed: K-ORC gave up on Endpoint glance-public: refused;";
+    assert!(message.starts_with(why), "{message}");
+    assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
 }

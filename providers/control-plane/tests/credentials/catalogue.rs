@@ -57,25 +57,6 @@ fn through_a_store_under_a_path_of_its_own() {
 }
 
 #[test]
-fn those_outside_are_told_the_name_that_they_know() {
-    let exposed = json!({ "hostname": "image.example.com", "gateway": { "name": "public" } });
-    let mut stage = Stage::new(&json!({ "services": { "glance": { "expose": exposed } } }));
-    stage.settle();
-    let url = |name: &str| {
-        let endpoint = stage.cluster.get(&korc("Endpoint", "endpoints", name));
-        endpoint.and_then(|endpoint| endpoint.pointer("/spec/resource/url").cloned())
-    };
-    assert_eq!(
-        url("glance-public"),
-        Some(json!("https://image.example.com"))
-    );
-    let within = json!("https://glance.openstack.svc.cluster.local:9292");
-    assert_eq!(url("glance-internal"), Some(within));
-    let public = url("placement-public");
-    assert_eq!(public, url("placement-internal"));
-}
-
-#[test]
 fn a_second_look_writes_nothing() {
     let mut stage = Stage::new(&json!({}));
     stage.settle();

@@ -4,6 +4,7 @@
 
 mod aggregate;
 mod catalogue;
+mod exposure;
 mod rotation;
 mod stage;
 mod tenant;
