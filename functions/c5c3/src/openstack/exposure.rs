@@ -13,6 +13,8 @@ use crate::transitions;
 const EXPOSED: &str = "Exposed";
 /// Stands in a domain for the name of the control plane cluster.
 const CLUSTER: &str = "{controlPlaneCluster}";
+/// The reasons for which a person has to correct something.
+const WRONG: [Reason; 2] = [Reason::AnnotationNotAllowed, Reason::RefusedByKORC];
 
 impl Recipe<'_> {
     /// Gives the API of every service, and the consoles of servers, a host name of this claim's own, where the site has a domain.
@@ -63,7 +65,7 @@ impl Recipe<'_> {
         let reported = condition(&control_plane.conditions, EXPOSED);
         let (reason, message) = match (reported, &self.presets.exposure) {
             (Some(exposed), _) => {
-                let is_wrong = exposed.reason == Reason::AnnotationNotAllowed.name();
+                let is_wrong = WRONG.iter().any(|reason| exposed.reason == reason.name());
                 return transitions::note(response, EXPOSED, exposed, is_wrong);
             }
             (None, Some(_)) => (

@@ -141,15 +141,25 @@ fn claim_is_ready_while_its_gateway_is_away_and_says_what_is_not_reached() {
     assert_eq!(away.composite_ready, Some(true));
     assert!(!away.conditions.contains_key("Stalled"));
     assert!(!away.warnings.iter().any(|event| event == waits));
-    let no = "Keystone keystone isn't exposed: expose.ingress.annotations: no";
-    let refused = reported("False", "AnnotationNotAllowed", no);
-    assert_eq!(said(&refused), ["False", "AnnotationNotAllowed", no]);
-    assert!(
-        refused.warnings.iter().any(|event| event == no),
-        "{:?}",
-        refused.warnings
-    );
-    assert!(!refused.conditions.contains_key("Stalled"));
+    for (reason, no) in [
+        (
+            "AnnotationNotAllowed",
+            "Keystone keystone isn't exposed: expose.ingress.annotations: no",
+        ),
+        (
+            "RefusedByKORC",
+            "Glance glance isn't exposed: K-ORC gave up on Endpoint glance-public: no",
+        ),
+    ] {
+        let refused = reported("False", reason, no);
+        assert_eq!(said(&refused), ["False", reason, no]);
+        assert!(
+            refused.warnings.iter().any(|event| event == no),
+            "{:?}",
+            refused.warnings
+        );
+        assert!(!refused.conditions.contains_key("Stalled"));
+    }
     let unread = "HTTPRoutes can't be read";
     let unknown = reported("Unknown", "LookupFailed", unread);
     assert_eq!(said(&unknown), ["Unknown", "LookupFailed", unread]);
