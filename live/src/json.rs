@@ -3,7 +3,10 @@
 use c5c3_plan::{Manifest, Readiness, readiness};
 use serde_json::{Value, json};
 
-use crate::snapshot::{Selection, Snapshot};
+use crate::snapshot::{Selection, Snapshot, is_gone};
+
+/// The message of a claim that is gone.
+const GONE: &str = "the claim is deleted, and objects that were composed for it are left";
 
 impl Snapshot {
     /// What is shown, as a list: claims first, then what the project's operators work on, each with all that was composed for it.
@@ -24,6 +27,19 @@ impl Snapshot {
                     })
                 })
                 .collect();
+            let left = self.left(claim).into_iter();
+            shown["left"] = left
+                .map(|left| {
+                    json!({
+                        "cluster": left.cluster, "kind": left.object.kind(),
+                        "namespace": left.object.namespace(), "name": left.object.name(),
+                        "message": left.message,
+                    })
+                })
+                .collect();
+            if is_gone(claim) {
+                shown["message"] = json!(GONE);
+            }
             shown
         });
         let resources = self.operated(selection);

@@ -1,14 +1,14 @@
 //! What holds a claim that is being deleted: servers on its nodes, and data in Ceph. Crossplane doesn't call the function for it any more
 //! (crossplane, internal/controller/apiextensions/composite/reconciler.go: `meta.WasDeleted`), so that the claim's own status says nothing.
 
-use c5c3_plan::Manifest;
+use c5c3_plan::{ClaimKind, Manifest};
 use serde_json::Value;
 
 use super::Snapshot;
 use crate::cluster::Cluster;
 
 /// The kind by which provider-kubernetes shows an object of another cluster, of cluster-scoped and of namespaced composites.
-const OBJECTS: [&str; 2] = [
+pub(super) const OBJECTS: [&str; 2] = [
     "kubernetes.crossplane.io/v1alpha2",
     "kubernetes.m.crossplane.io/v1alpha1",
 ];
@@ -18,6 +18,9 @@ const DATA: [&str; 3] = ["CephBlockPool", "CephFilesystem", "CephObjectStore"];
 
 /// The conditions that are True while Rook doesn't delete an object because of what is in it (rook, pkg/apis/ceph.rook.io/v1/types.go).
 const BLOCKED: [&str; 2] = ["PoolDeletionIsBlocked", "DeletionIsBlocked"];
+
+/// The phase of a claim that is gone.
+pub(super) const GONE: &str = "Deleted";
 
 /// Data in Ceph of a claim that is being deleted.
 pub(crate) struct Data<'a> {
@@ -60,15 +63,24 @@ impl Snapshot {
     }
 
     /// The objects of a claim that is being deleted.
-    fn objects<'a>(&'a self, claim: &'a Manifest) -> impl Iterator<Item = &'a Manifest> {
+    pub(super) fn objects<'a>(&'a self, claim: &'a Manifest) -> impl Iterator<Item = &'a Manifest> {
         let objects = self.0.values();
         objects.filter(move |object| is_deleted_claim(claim) && is_of(object, claim))
     }
 }
 
 fn is_deleted_claim(manifest: &Manifest) -> bool {
-    manifest.kind() == "OpenStackCluster"
-        && !manifest.text("/metadata/deletionTimestamp").is_empty()
+    ClaimKind::of(manifest).is_some() && (is_deleted(manifest) || is_gone(manifest))
+}
+
+/// Whether a claim is gone, and only its Objects are left.
+pub(crate) fn is_gone(claim: &Manifest) -> bool {
+    claim.text("/status/phase") == GONE
+}
+
+/// Whether an object is being deleted.
+pub(super) fn is_deleted(manifest: &Manifest) -> bool {
+    !manifest.text("/metadata/deletionTimestamp").is_empty()
 }
 
 /// The labels that Crossplane gives to the Objects of a claim, of each kind.
@@ -81,18 +93,31 @@ fn selectors(claim: &Manifest) -> [String; 2] {
 }
 
 fn is_of(object: &Manifest, claim: &Manifest) -> bool {
+    let is_kind = claim_kind(object).is_none_or(|kind| Some(kind) == ClaimKind::of(claim));
+    is_kind && claim_name(object) == Some((claim.namespace(), claim.name()))
+}
+
+/// The kind of the claim that an Object was composed for; none without a controller, as after a restore without ownerReferences.
+pub(super) fn claim_kind(object: &Manifest) -> Option<ClaimKind> {
+    let owners = object.value()["metadata"]["ownerReferences"].as_array()?;
+    let controller = owners.iter().find(|owner| owner["controller"] == true)?;
+    ClaimKind::named(
+        controller["apiVersion"].as_str()?,
+        controller["kind"].as_str()?,
+    )
+}
+
+/// Namespace and name of the claim that an Object was composed for.
+pub(super) fn claim_name(object: &Manifest) -> Option<(&str, &str)> {
     let label = |label: &str| object.text(&format!("/metadata/labels/crossplane.io~1{label}"));
-    match OBJECTS.iter().position(|api| *api == object.api_version()) {
-        Some(0) => {
-            (label("claim-namespace"), label("claim-name")) == (claim.namespace(), claim.name())
-        }
-        Some(_) => (object.namespace(), label("composite")) == (claim.namespace(), claim.name()),
-        None => false,
+    match OBJECTS.iter().position(|api| *api == object.api_version())? {
+        0 => Some((label("claim-namespace"), label("claim-name"))),
+        _ => Some((object.namespace(), label("composite"))),
     }
 }
 
 /// The pool of a share, and what its nodes wait for.
-fn drain(object: &Manifest) -> Option<(&str, &str)> {
+pub(super) fn drain(object: &Manifest) -> Option<(&str, &str)> {
     if object.text("/spec/forProvider/manifest/kind") != "HypervisorShare" {
         return None;
     }
@@ -105,7 +130,7 @@ fn drain(object: &Manifest) -> Option<(&str, &str)> {
 }
 
 /// What is left of an object with data, and what Rook says of it.
-fn data(object: &Manifest) -> Option<Data<'_>> {
+pub(super) fn data(object: &Manifest) -> Option<Data<'_>> {
     let kind = object.text("/spec/forProvider/manifest/kind");
     if !DATA.contains(&kind) {
         return None;

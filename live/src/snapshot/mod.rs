@@ -12,6 +12,9 @@ use crate::cluster::Cluster;
 use crate::error::Error;
 
 mod deleted;
+mod left;
+
+pub(crate) use deleted::is_gone;
 
 /// What is shown.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +64,7 @@ pub async fn status(cluster: &Cluster, selection: &Selection, form: Form) -> Res
         }
     }
     snapshot.add_objects(cluster).await;
+    snapshot.add_gone(cluster, selection).await;
     if let Some(name) = &selection.name
         && !snapshot.has(selection)
     {
@@ -183,7 +187,8 @@ impl Snapshot {
             let (cluster, kind, name) = (data.cluster, data.kind, data.name);
             format!("Data in {cluster}: {kind} {name} {}", data.message)
         });
-        drains.chain(data).map(Branch::new)
+        let left = self.remains(claim).into_iter();
+        drains.chain(data).chain(left).map(Branch::new)
     }
 
     /// What is shown, one line each, by object: for who follows without a terminal.
