@@ -110,7 +110,10 @@ pub(super) fn claim_kind(object: &Manifest) -> Option<ClaimKind> {
 /// Namespace and name of the claim that an Object was composed for.
 pub(super) fn claim_name(object: &Manifest) -> Option<(&str, &str)> {
     let label = |label: &str| object.text(&format!("/metadata/labels/crossplane.io~1{label}"));
-    match OBJECTS.iter().position(|api| *api == object.api_version())? {
+    match OBJECTS
+        .iter()
+        .position(|api| *api == object.api_version())?
+    {
         0 => Some((label("claim-namespace"), label("claim-name"))),
         _ => Some((object.namespace(), label("composite"))),
     }
