@@ -1,28 +1,30 @@
 //! What becomes of a Job whose pod is evicted, for instance because its node is drained.
 
 use k8s_openapi::api::batch::v1::Job;
+use provider_composer::Failure;
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
 use crate::stage::{KEYSTONE, MANAGED, given, job, ready, release, running};
 
 /// A Keystone whose database is migrated for the first time, and the name of that Job.
-fn migrating() -> (Cluster, String) {
+fn migrating() -> Result<(Cluster, String), Failure> {
     let mut cluster = given(MANAGED);
-    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    cluster.compose(&KEYSTONE, "keystone")?;
     cluster.simulate();
-    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    cluster.compose(&KEYSTONE, "keystone")?;
     let sync = job(&cluster, "db-sync");
-    (cluster, sync)
+    Ok((cluster, sync))
 }
 
 fn spec(cluster: &Cluster, job: &str) -> Value {
-    cluster.get::<Job>(job).unwrap()["spec"].clone()
+    let job = cluster.get::<Job>(job);
+    job.map_or(Value::Null, |job| job["spec"].clone())
 }
 
 #[test]
 fn migration_has_two_hours_to_end_and_no_second_pod_before() {
-    let (cluster, sync) = migrating();
+    let (cluster, sync) = migrating().unwrap();
     let migration = spec(&cluster, &sync);
     assert_eq!(migration["podReplacementPolicy"], "Failed");
     let pod = &migration["template"]["spec"];
@@ -51,7 +53,7 @@ fn job_that_migrates_nothing_has_no_second_pod_either_and_ends_soon() {
 /// Kubernetes counts a pod that terminates as neither active nor ready.
 #[test]
 fn migration_whose_pod_terminates_is_not_replaced_by_another() {
-    let (mut cluster, sync) = migrating();
+    let (mut cluster, sync) = migrating().unwrap();
     cluster.change::<Job>(&sync, |job| {
         job["status"] = json!({ "active": 0, "ready": 0, "terminating": 1 });
     });
