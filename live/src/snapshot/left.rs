@@ -324,7 +324,9 @@ mod tests {
         assert!(!snapshot.has(&other));
 
         let mut pool = control_plane(true);
-        pool["metadata"]["ownerReferences"][0]["kind"] = json!("StorageCluster");
+        let owner = &mut pool["metadata"]["ownerReferences"][0];
+        owner["apiVersion"] = json!("crossplane.c5c3.io/v1alpha1");
+        owner["kind"] = json!("StorageCluster");
         let objects = vec![manifest(pool), manifest(namespace(json!({}), true))];
         snapshot.insert_gone(objects, &named("cloud"));
         let selection = named("cloud");
