@@ -62,7 +62,7 @@ impl Side {
         let cloud = &self.cloud;
         let control_plane = format!("{}/{}", cloud.namespace(), self.name);
         let what = format!("{control_plane} is Ready");
-        eventually(&what, minutes(15), async || {
+        eventually(&what, minutes(25), async || {
             is(
                 &cloud.cluster.get(CONTROL_PLANE, &control_plane).await?,
                 "Ready",
