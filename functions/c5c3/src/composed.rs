@@ -17,8 +17,8 @@ use crate::composite::Scope;
 use crate::manifest::external_secrets::is_refreshed;
 use crate::manifest::kubernetes::{ForProvider, Object, ObjectSpec, ProviderConfigRef};
 use crate::manifest::{KubernetesObject, ObjectMeta};
-use crate::observed::{Observation, last_observed};
-use crate::ownership::{Foreign, IgnoredStatus, Owner, Ownership};
+use crate::observed::{IgnoredStatus, Observation, last_observed};
+use crate::ownership::{Foreign, Owner, Ownership};
 use crate::transitions;
 
 pub use kinds::is_composed;

@@ -23,6 +23,10 @@ pub struct Observation<S> {
     pub problem: Option<String>,
 }
 
+/// A status of which nothing is read.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub struct IgnoredStatus {}
+
 /// An Object, or any resource with conditions.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "S: Deserialize<'de> + Default"))]
@@ -88,6 +92,11 @@ impl<S: Default> Observation<S> {
             },
         }
     }
+}
+
+/// What the object behind a composed resource says about its owner; none while the object hasn't been observed.
+pub fn record(request: &Request, name: &str) -> Option<Record> {
+    Observation::<IgnoredStatus>::of(request.observed().get(name)).record
 }
 
 /// The manifest that an Object was last composed with; none while there is no Object.

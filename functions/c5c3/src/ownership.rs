@@ -5,13 +5,11 @@
 //! the composite's own UID, provider-kubernetes may only observe and create it. Whoever creates an object first owns
 //! it; what another composite resource owns is neither changed nor deleted.
 
-use function_protocol::Request;
 use serde::Deserialize;
 use thiserror::Error;
 
 use crate::composite::Metadata;
 use crate::manifest::KubernetesObject;
-use crate::observed::Observation;
 
 /// Label with the UID of the owning composite resource.
 const CLAIM_UID: &str = "c5c3.io/claim-uid";
@@ -69,10 +67,6 @@ enum Holder {
     Another,
 }
 
-/// A status of which nothing is read.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub struct IgnoredStatus {}
-
 /// What an observed object says about its owner.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -99,9 +93,9 @@ struct Annotations {
 }
 
 impl Owner {
-    /// The owner of what a composite resource composes. `root` is the composed resource that holds the rest: while it
-    /// isn't owned, nothing within it is composed, and handing it over hands over everything of the same claim.
-    pub fn of(metadata: &Metadata, request: &Request, root: &str) -> Self {
+    /// The owner of what a composite resource composes. `root` is the record of the object that holds the rest, if it was observed: while
+    /// it isn't owned, nothing within it is composed, and handing it over hands over everything of the same claim.
+    pub fn of(metadata: &Metadata, root: Option<&Record>) -> Self {
         let mut owner = Owner {
             uid: metadata.stored_uid().unwrap_or_default().to_owned(),
             claim: metadata.claim_path(),
@@ -109,10 +103,8 @@ impl Owner {
             root_is_foreign: false,
             adopts: false,
         };
-        let observation = Observation::<IgnoredStatus>::of(request.observed().get(root));
-        let record = observation.record.as_ref();
-        owner.adopts = record.is_some_and(|record| owner.is_handed(record));
-        let root = owner.ownership("", "", record);
+        owner.adopts = root.is_some_and(|record| owner.is_handed(record));
+        let root = owner.ownership("", "", root);
         owner.owns_root = root == Ownership::Owned;
         owner.root_is_foreign = matches!(root, Ownership::Foreign(_));
         owner

@@ -14,6 +14,7 @@ use function_protocol::{Fatal, Request, Response};
 use crate::composed::{Composed, Creation};
 use crate::composite::Metadata;
 use crate::input::{self, ClusterPresets};
+use crate::observed;
 use crate::ownership::Owner;
 use crate::transitions;
 use shoot::{Running, SHOOT};
@@ -43,7 +44,7 @@ impl<'a> Cluster<'a> {
                 "the name {name} is that of a provider configuration of the site; choose another name"
             )));
         }
-        let owner = Owner::of(metadata, request, SHOOT);
+        let owner = Owner::of(metadata, observed::record(request, SHOOT).as_ref());
         let running = Running::of(&owner, request)?;
         Ok(Cluster {
             metadata,

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::usages::sides;
 use super::{CREATE_ONLY, Composed, Kept};
 use crate::manifest::ObjectMeta;
-use crate::ownership::{IgnoredStatus, Ownership};
+use crate::observed::IgnoredStatus;
+use crate::ownership::Ownership;
 
 /// Kinds that hold data or servers.
 const HOLDERS: [&str; 4] = ["CephBlockPool", "CephFilesystem", "CephObjectStore", SHARE];

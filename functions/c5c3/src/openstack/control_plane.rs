@@ -15,16 +15,13 @@ use serde::Deserialize;
 
 use super::Recipe;
 use super::keys::secret_name;
-use super::shares::{self, Shares};
-use super::site::CONTROL_PLANE;
+use super::resource::{self, CONTROL_PLANE, NAMESPACE};
+use super::shares::Shares;
 use super::wanted::{Rbd, Storage, Storages};
 use crate::composed::{Composed, Creation};
 use crate::manifest::kubernetes::Namespace;
 use crate::manifest::{Kind, Manifest, ObjectMeta};
 use crate::observed::{Observation, condition};
-
-/// Name of the composed namespace.
-pub const NAMESPACE: &str = "namespace";
 
 /// The label of the Pod Security that a namespace enforces.
 pub const ENFORCED: &str = "pod-security.kubernetes.io/enforce";
@@ -139,7 +136,7 @@ impl Recipe<'_> {
     /// The pools of which the claim has a share, or may have one.
     fn served_hypervisors(&self, composed: &Composed<'_>) -> Vec<String> {
         let pools = self.site.hypervisors.iter().filter(|pool| {
-            let share = shares::resource(pool.name.name());
+            let share = resource::share(pool.name.name());
             !composed.is_foreign(&share)
                 && (self.site.creation_in(pool) == Creation::Allowed || composed.exists(&share))
         });
@@ -210,7 +207,7 @@ impl Recipe<'_> {
         }
         services.octavia.get_or_insert_default().enabled = wanted.octavia;
         services.manila.get_or_insert_default().enabled = wanted.manila;
-        self.disable_new_services(shares, &mut services.nova.overrides);
+        self.disable_new_services(&shares.enabling, &mut services.nova.overrides);
         self.expose(&mut services)?;
         Ok(services)
     }
@@ -275,7 +272,7 @@ impl Recipe<'_> {
         let mut networks: BTreeMap<String, PhysicalNetwork> = BTreeMap::new();
         for pool in &self.site.hypervisors {
             let share =
-                composed.observation::<HypervisorShareStatus>(&shares::resource(pool.name.name()));
+                composed.observation::<HypervisorShareStatus>(&resource::share(pool.name.name()));
             let expected = pool.composite.as_ref().map_or(1, |composite| {
                 composite.spec.network.physical_networks.len()
             });

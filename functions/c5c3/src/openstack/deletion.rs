@@ -6,10 +6,8 @@ use function_protocol::Fatal;
 
 use super::Recipe;
 use super::agents;
-use super::control_plane::NAMESPACE;
 use super::keys;
-use super::shares;
-use super::site::CONTROL_PLANE;
+use super::resource::{self, CONTROL_PLANE, NAMESPACE};
 use super::tenant::{PULL, PUSH};
 use super::wanted::{Storage, Storages};
 use crate::composed::Composed;
@@ -54,7 +52,7 @@ impl Recipe<'_> {
             composed.order(NAMESPACE, PUSH, "it deletes its value in the secret store")?;
         }
         for pool in &self.site.hypervisors {
-            let share = shares::resource(pool.name.name());
+            let share = resource::share(pool.name.name());
             composed.order(
                 CONTROL_PLANE,
                 &share,

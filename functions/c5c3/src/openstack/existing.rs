@@ -6,7 +6,7 @@ use function_protocol::Request;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
-use super::site::CONTROL_PLANE;
+use super::resource::CONTROL_PLANE;
 use crate::observed::{Observation, last_composed};
 
 /// The ControlPlane that exists, whoever owns it.

@@ -16,6 +16,7 @@ mod pool_quota;
 mod pools_observed;
 mod quota;
 mod requests;
+mod resource;
 mod shares;
 mod site;
 mod size;
@@ -91,8 +92,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let control_plane = recipe.control_plane(&storages, &shares, &mut composed)?;
     let tenant = recipe.tenant(&mut composed)?;
     recipe.deletion(&storages, tenant.is_some(), &mut composed)?;
-    let (retained, holds) =
-        composed.retain(&cluster.metadata.released(), control_plane::NAMESPACE)?;
+    let (retained, holds) = composed.retain(&cluster.metadata.released(), resource::NAMESPACE)?;
     let requests = recipe.requests(holds, request);
     recipe.namespace(requests, &mut composed)?;
     let accepted = composed.accept();

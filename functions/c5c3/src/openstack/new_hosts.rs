@@ -5,7 +5,6 @@ use c5c3_api::Condition;
 use c5c3_api::control_plane::Overrides;
 
 use super::Recipe;
-use super::shares::Shares;
 use crate::observed::condition;
 
 /// Section and name of Nova's option that new compute services are enabled.
@@ -31,8 +30,9 @@ pub fn enables(conditions: &[Condition]) -> Option<bool> {
 
 impl Recipe<'_> {
     /// Lets Nova disable new compute services where the operators of all shares enable them, unless the Composition's input sets the option.
-    /// While that isn't known of a share, as of a new one, the option stays as it is: each change restarts Nova.
-    pub fn disable_new_services(&self, shares: &Shares, nova: &mut Overrides) {
+    /// While that isn't known of a share, as of a new one, the option stays as it is: each change restarts Nova. `enabling` is what
+    /// [`enables`] returned of each share.
+    pub fn disable_new_services(&self, enabling: &[Option<bool>], nova: &mut Overrides) {
         let (section, option) = OPTION;
         let extra = &mut nova.extra_config.0;
         let is_given = extra
@@ -42,7 +42,6 @@ impl Recipe<'_> {
         if is_given || secrets.any(|given| (&*given.section, &*given.option) == OPTION) {
             return;
         }
-        let enabling = &shares.enabling;
         let is_disabled = match (enabling.contains(&Some(false)), enabling.contains(&None)) {
             (true, _) => false,
             (false, true) => self.existing.nova_option(OPTION) == Some(DISABLED),

@@ -13,8 +13,7 @@ use crate::composed::Composed;
 use crate::input::SizePreset;
 use crate::manifest::Manifest;
 use crate::manifest::kubernetes::{Limit, LimitRangeSpec, ResourceQuotaSpec};
-use crate::observed::{last_composed, last_observed};
-use crate::ownership::IgnoredStatus;
+use crate::observed::{IgnoredStatus, last_composed, last_observed};
 
 /// Names of the composed resources.
 const QUOTA: &str = "quota";

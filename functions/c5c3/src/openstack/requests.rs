@@ -3,7 +3,7 @@
 use function_protocol::Request;
 
 use super::Recipe;
-use super::control_plane::NAMESPACE;
+use super::resource::NAMESPACE;
 use crate::manifest::ObjectMeta;
 use crate::pools::{Asked, Named, Pool, ask, asked};
 

@@ -8,7 +8,7 @@ use c5c3_api::{Condition, HypervisorClusterSpec};
 use function_protocol::Fatal;
 use serde_json::Value;
 
-use super::{Recipe, new_hosts};
+use super::{Recipe, new_hosts, resource};
 use crate::composed::Composed;
 use crate::manifest::{Kind, Manifest};
 use crate::observed::{Observation, condition};
@@ -53,11 +53,6 @@ pub struct Shares {
     pub enabling: Vec<Option<bool>>,
 }
 
-/// Name of the composed resource for a pool.
-pub fn resource(pool: &str) -> String {
-    format!("share-{pool}")
-}
-
 impl Recipe<'_> {
     /// Wants a share of every hypervisor pool, where Nova runs servers on them.
     pub fn shares(&self, composed: &mut Composed<'_>) -> Result<Shares, Fatal> {
@@ -67,7 +62,7 @@ impl Recipe<'_> {
         }
         for (pool, part) in self.site.hypervisors.iter().zip(&self.parts) {
             let name = pool.name.name();
-            let resource = resource(name);
+            let resource = resource::share(name);
             let observation: Observation<HypervisorShareStatus> = match &pool.composite {
                 Some(composite) => {
                     let spec = HypervisorShareSpec {

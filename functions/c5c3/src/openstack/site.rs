@@ -9,15 +9,13 @@ use c5c3_api::{
 use function_protocol::{Fatal, Request, Response};
 
 use super::OpenStackCluster;
-use super::control_plane::NAMESPACE;
 use super::part::Part;
+use super::resource::{CONTROL_PLANE, NAMESPACE};
 use crate::composed::Creation;
 use crate::input::OpenStackPresets;
+use crate::observed;
 use crate::ownership::Owner;
 use crate::pools::{Asker, Named, Pool};
-
-/// Name of the composed ControlPlane; while it exists, the claim has been served before.
-pub const CONTROL_PLANE: &str = "control-plane";
 
 /// What a claim consumes, as found.
 pub struct Site {
@@ -81,7 +79,10 @@ impl Site {
             .iter_mut()
             .for_each(|pool| pool.claim_nodes(&mut taken));
         Ok(Site {
-            owner: Owner::of(&cluster.metadata, request, NAMESPACE),
+            owner: Owner::of(
+                &cluster.metadata,
+                observed::record(request, NAMESPACE).as_ref(),
+            ),
             usable: control_plane.is_usable()
                 && hypervisors.iter().all(Named::is_usable)
                 && storages.iter().all(Named::is_usable),

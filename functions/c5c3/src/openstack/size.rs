@@ -9,9 +9,10 @@ use function_protocol::{Fatal, Request, Response};
 use serde::Deserialize;
 
 use super::Recipe;
-use super::control_plane::{ENFORCED, NAMESPACE};
+use super::control_plane::ENFORCED;
 use super::existing::Existing;
 use super::pool_quota::KeptQuota;
+use super::resource::NAMESPACE;
 use crate::observed::{condition, last_composed};
 use crate::transitions;
 

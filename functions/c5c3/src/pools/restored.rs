@@ -8,7 +8,7 @@ use function_protocol::{Document, Request, Required, Response};
 
 use super::{Pool, fetch};
 use crate::composite::{Composite, Metadata};
-use crate::ownership::IgnoredStatus;
+use crate::observed::IgnoredStatus;
 
 /// A consumer's claim, of whose status nothing is read.
 type Claim = Composite<OpenStackClusterSpec, IgnoredStatus>;
