@@ -7,7 +7,7 @@ use std::str::FromStr;
 use c5c3_admission::Validator;
 use c5c3_api::control_plane::Images;
 use c5c3_api::schema;
-use provider_control_plane::manifest::{mariadb, rabbitmq};
+use provider_control_plane::images::{MARIADB, RABBITMQ};
 use provider_openstack::table::{CORTEX, RELEASES, Tags};
 use provider_openstack::{PublishedImage, Release};
 use serde::Serialize;
@@ -111,7 +111,7 @@ pub fn images(
     if cortex {
         list.add(CORTEX.reference(None), CONTROL_PLANE);
     }
-    for (image, setting) in mariadb::IMAGES.into_iter().chain([rabbitmq::IMAGE]) {
+    for (image, setting) in MARIADB.into_iter().chain([RABBITMQ]) {
         list.add(image.reference(None), setting);
     }
     for image in compositions.ceph_images()? {

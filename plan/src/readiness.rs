@@ -1,7 +1,7 @@
 //! Whether an object is ready, by the status that its operator writes.
 
 use c5c3_api::Condition;
-use provider_openstack::manifest::rabbitmq;
+use c5c3_kinds::rabbitmq;
 use serde::Deserialize;
 use serde_json::Value;
 

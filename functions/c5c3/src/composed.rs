@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::composite::Scope;
-use crate::manifest::external_secrets::is_refreshed;
 use crate::manifest::kubernetes::{ForProvider, Object, ObjectSpec, ProviderConfigRef};
 use crate::manifest::{KubernetesObject, ObjectMeta};
 use crate::observed::{IgnoredStatus, Observation, last_observed};
@@ -22,6 +21,8 @@ use crate::ownership::{Foreign, Owner, Ownership};
 use crate::transitions;
 
 pub use kinds::is_composed;
+pub use travel::REFRESH;
+use travel::is_refreshed;
 
 /// What the provider may do with an object that the composite isn't known to own: never change or delete it.
 const CREATE_ONLY: &[&str] = &["Observe", "Create"];

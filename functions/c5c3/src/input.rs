@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use c5c3_api::control_plane::{
-    Backup, ControlPlaneServices, HypervisorAccess, Images, Infrastructure,
+    Backup, ControlPlaneServices, HypervisorAccess, Images, Infrastructure, SecretStoreRef,
 };
 use c5c3_api::openstack_cluster::Size;
 use c5c3_api::parts::{Gateway, Ingress, Quantity, RequestTimeout, Volume};
@@ -22,7 +22,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::composite::TypeMeta;
-use crate::manifest::external_secrets::StoreRef;
 
 pub use bootstrap::{BootstrapPreset, ExternalNetworkPreset, SizeBootstrap};
 pub use clusters::{AccessPreset, CephPreset, ClusterPresets, GardenerPreset, SystemMachines};
@@ -57,7 +56,7 @@ pub struct OpenStackPresets {
     #[serde(default)]
     pub images: Images,
     /// Store that secrets travel through, of this name in control plane, hypervisor and storage clusters.
-    pub secret_store: StoreRef,
+    pub secret_store: SecretStoreRef,
     /// Load balancers at which hypervisors reach control planes. Without it no claim's agents can connect.
     pub hypervisor_access: Option<HypervisorAccess>,
     /// How clients outside reach the APIs of control planes. Without it only pods of the control plane cluster do.
@@ -118,7 +117,7 @@ impl HostNames {
 #[serde(rename_all = "camelCase")]
 pub struct TenantAccessPreset {
     /// Store of the management cluster from which it comes, whose role reads paths of tenants alone.
-    pub secret_store: StoreRef,
+    pub secret_store: SecretStoreRef,
     /// The provider configuration that reaches the management cluster itself.
     #[serde(default = "management")]
     pub provider_config: String,

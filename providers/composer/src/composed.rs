@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::CustomResource;
+use c5c3_kinds::ResourceKind;
 use serde_json::{Map, Value, json};
 
 use crate::desired::DesiredState;
 use crate::key::Key;
-use crate::kind::ResourceKind;
 use crate::owner::{self, Owner};
 use crate::subject::{Metadata, Subject};
 

@@ -2,6 +2,7 @@
 
 use c5c3_api::parts::Resources;
 use c5c3_api::{Condition, CustomResource, Reason};
+use c5c3_kinds::ResourceKind;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::Serialize;
@@ -12,7 +13,6 @@ use crate::composed::Composed;
 use crate::conditions::{Conditions, Progress};
 use crate::desired::DesiredState;
 use crate::failure::Failure;
-use crate::kind::ResourceKind;
 use crate::observed::ObservedState;
 use crate::subject::Subject;
 

@@ -1,6 +1,7 @@
 //! The desired state.
 
 use c5c3_api::Reason;
+use c5c3_kinds::Resource;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
@@ -12,7 +13,6 @@ use crate::conditions::Conditions;
 use crate::failure::Failure;
 use crate::generated::Generated;
 use crate::key::Key;
-use crate::kind::Resource;
 use crate::lookup::ExternalRequest;
 use crate::subject::Metadata;
 

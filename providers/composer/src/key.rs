@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::kind::{Resource, ResourceKind};
+use c5c3_kinds::{Resource, ResourceKind};
 
 /// Identifies an object of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

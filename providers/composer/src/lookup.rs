@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use c5c3_kinds::ResourceKind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::conditions::Progress;
 use crate::key::Key;
-use crate::kind::ResourceKind;
 
 /// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use c5c3_api::Condition;
+use c5c3_kinds::{Resource, ResourceKind};
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -14,7 +15,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::key::Key;
-use crate::kind::{Resource, ResourceKind};
 use crate::lookup::{Dependency, ExternalRequest, Lookup, Selection, Source};
 use crate::subject::Metadata;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_kinds::ResourceKind;
 use serde_json::{Value, json};
 
-use crate::kind::ResourceKind;
 use crate::subject::Metadata;
 
 /// Label with the owner's kind.

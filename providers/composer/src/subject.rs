@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::CustomResource;
+use c5c3_kinds::{Resource, ResourceKind};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-
-use crate::kind::{Resource, ResourceKind};
 
 /// The resource that a composer is called for.
 #[derive(Clone, Debug, Deserialize)]

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
+use c5c3_kinds::mariadb::server::Backup;
+use c5c3_kinds::{Manifest, cert_manager, prometheus};
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
@@ -11,14 +13,12 @@ use provider_composer::{
     Composer, DesiredState, Failure, Lookup, Metadata, ObservedState, Progress, Reason, Resource,
     ResourceKind, Subject, Use,
 };
-use provider_openstack::manifest::{Manifest, cert_manager, prometheus};
 use provider_openstack::table::Tags;
 
 use crate::catalogue::{self, Catalogue};
 use crate::deletion;
 use crate::graph::{GRAPH, Node, Step};
 use crate::infrastructure::Sizes;
-use crate::manifest::mariadb;
 use crate::recipe::{ControlPlane, Recipe};
 use crate::rollout::Rollout;
 use crate::status;
@@ -42,7 +42,7 @@ impl Composer for ControlPlaneComposer {
             Use::composes(Manifest::<cert_manager::Certificate>::KIND),
             Use::composes(Manifest::<cert_manager::Issuer>::KIND),
             Use::composes(Manifest::<prometheus::ServiceMonitor>::KIND),
-            Use::composes(mariadb::Backup::KIND),
+            Use::composes(Backup::KIND),
             Use::keeps(PersistentVolumeClaim::KIND),
             Use::reads(CronJob::KIND),
             Use::reads(StorageClass::KIND),

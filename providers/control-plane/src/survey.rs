@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use c5c3_api::Condition;
+use c5c3_kinds::rabbitmq;
 use provider_composer::{Key, Lookup, ObservedState, Owner, Progress, Reason, Resource, STALLED};
-use provider_openstack::manifest::rabbitmq;
 use provider_openstack::table::Tags;
 use provider_openstack::{COMPUTES_UPGRADED, Release};
 use serde::Deserialize;

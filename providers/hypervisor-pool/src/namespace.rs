@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
+use c5c3_kinds::{Manifest, cert_manager};
 use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -16,7 +17,6 @@ use provider_composer::{
     DesiredState, Failure, Key, Lookup, ObservedState, Owner, Progress, Reason, Resource,
     ResourceKind, Subject,
 };
-use provider_openstack::manifest::{Manifest, cert_manager};
 use serde_json::Value;
 
 use crate::drain;

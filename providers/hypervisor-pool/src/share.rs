@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
+use c5c3_kinds::{Manifest, cert_manager};
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, HostAlias};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Live, ObservedState, Progress, Subject};
-use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{Prerequisite, all, issuance, progress};
 use serde_json::{Value, json};
 

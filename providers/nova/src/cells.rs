@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use c5c3_api::nova::{self, NovaSpec, NovaStatus};
 use c5c3_api::parts;
+use c5c3_kinds::{Manifest, cert_manager, gateway, mariadb, rabbitmq};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service as KubernetesService};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
@@ -12,7 +13,6 @@ use provider_composer::{
     DesiredState, Failure, Generated, Key, Live, Lookup, ObservedState, Progress, Reason, Resource,
     label_pairs,
 };
-use provider_openstack::manifest::{Manifest, cert_manager, gateway, mariadb, rabbitmq};
 use provider_openstack::{
     Component, ComponentDefinition, Database, Jobs, Messaging, NOVA, NOVA_CONDUCTOR,
     NOVA_NOVNCPROXY, Prerequisite, Service, Task,

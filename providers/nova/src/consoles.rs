@@ -7,10 +7,10 @@
 
 use c5c3_api::hypervisor::{CONSOLE_AUTHORITY, CONSOLE_CERTIFICATE, CONSOLE_KEY};
 use c5c3_api::parts::{IssuerKind, IssuerRef};
+use c5c3_kinds::Manifest;
+use c5c3_kinds::cert_manager::{Certificate, Issuer, PrivateKey};
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState};
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::cert_manager::{Certificate, Issuer, PrivateKey};
 use provider_openstack::{
     Files, NOVA_NOVNCPROXY, Prerequisite, Program, Section, Service, Source, issued,
 };

@@ -19,12 +19,12 @@ use std::collections::BTreeMap;
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::{NovaSpec, NovaStatus};
 use c5c3_api::placement::PlacementSpec;
+use c5c3_kinds::{Manifest, cert_manager};
 use k8s_openapi::api::batch::v1::CronJob;
 use provider_composer::{
     Composer, Custom, DesiredState, Failure, Generated, GeneratedValue, ObservedState, Resource,
     Retention, Subject, Use,
 };
-use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{
     CacheServer, Component, Cron, KeystoneAccess, Messaging, NOVA, NOVA_CONDUCTOR, NOVA_METADATA,
     NOVA_SCHEDULER, Prerequisite, Service, ServiceContext, Values, all, cache, note_purged,

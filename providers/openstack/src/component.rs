@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::{self, Autoscaling, Exposure, Resources};
+use c5c3_kinds::Manifest;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Failure, Reason};
 
 use crate::definition::{ComponentDefinition, ComponentKind, part};
-use crate::manifest::Manifest;
 use crate::service::{API, Service};
 
 /// How many replicas a component has, and how large they are.

@@ -2,6 +2,8 @@
 
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::mariadb::{self, MariaDb};
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
 use crate::config::Section;
@@ -9,8 +11,6 @@ use crate::definition::part;
 use crate::files::Files;
 use crate::graph::MARIADB;
 use crate::host::in_url;
-use crate::manifest::Manifest;
-use crate::manifest::mariadb::{self, MariaDb, Named, SecretKey};
 use crate::prerequisite::{Prerequisite, are_ready, holds};
 use crate::secret::Values;
 use crate::service::Service;
@@ -84,7 +84,7 @@ impl Database {
                 1 => given,
                 _ => read(&newest.secret)?,
             };
-            let password = SecretKey {
+            let password = parts::SecretKeyRef {
                 name: newest.secret,
                 key: key.to_owned(),
             };
@@ -283,10 +283,10 @@ fn compose(
     (service, (name, account)): (&Service<'_>, (&str, &str)),
     cluster: &str,
     (database, user): (&str, &str),
-    password: SecretKey,
+    password: parts::SecretKeyRef,
     desired: &mut DesiredState,
 ) {
-    let server = Named {
+    let server = parts::NamedRef {
         name: cluster.to_owned(),
     };
     let namespace = service.namespace;

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::{self, Exposure, RequestTimeout};
+use c5c3_kinds::Manifest;
+use c5c3_kinds::gateway::{
+    Backend, BackendTlsPolicy, Gateway, HttpRoute, Routed, Rule, Target, Timeouts, Validation,
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::networking::v1::{
     HTTPIngressPath, HTTPIngressRuleValue, Ingress, IngressBackend, IngressRule,
@@ -13,10 +17,6 @@ use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reas
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
-use crate::manifest::Manifest;
-use crate::manifest::gateway::{
-    Backend, BackendTlsPolicy, Gateway, HttpRoute, Routed, Rule, Target, Timeouts, Validation,
-};
 use crate::prerequisite::{Prerequisite, progress};
 use crate::registry::GLANCE;
 use crate::service::Service;

@@ -4,14 +4,15 @@ use std::sync::LazyLock;
 
 use c5c3_api::cortex::CortexSpec;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::mariadb::MariaDb;
+use c5c3_kinds::rabbitmq::RabbitmqCluster;
+use c5c3_kinds::valkey::Valkey;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{Key, Resource, ResourceKind};
 
-use crate::manifest::Manifest;
-use crate::manifest::mariadb::MariaDb;
-use crate::manifest::rabbitmq::RabbitmqCluster;
 use crate::registry::{Node, SERVICES, ServiceDefinition, TEMPEST, USED_BY_CORTEX};
 
 /// The MariaDB of a control plane.
@@ -22,10 +23,6 @@ pub const RABBITMQ: &str = "openstack-rabbitmq";
 pub const VALKEY: &str = "openstack-valkey";
 /// The StatefulSet, Service and PodDisruptionBudget of a control plane's Memcached.
 pub const MEMCACHED: &str = "openstack-memcached";
-
-/// The kind of SAP's valkey-operator.
-pub const VALKEY_KIND: ResourceKind =
-    ResourceKind::namespaced("cache.cs.sap.com", "v1alpha1", "Valkey", "valkeys");
 
 /// The phase of databases, message buses and caches.
 pub const INFRASTRUCTURE: u8 = 1;
@@ -85,7 +82,7 @@ fn others() -> [Step; 7] {
             Node::Valkey,
             "valkey",
             "Valkey",
-            vec![(VALKEY_KIND, VALKEY)],
+            vec![(Valkey::KIND, VALKEY)],
         ),
         infrastructure(
             Node::Memcached,

@@ -25,7 +25,6 @@ pub mod graph;
 mod host;
 mod image;
 mod jobs;
-pub mod manifest;
 mod mask;
 mod messaging;
 mod metrics;

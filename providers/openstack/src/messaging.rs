@@ -2,6 +2,8 @@
 
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::rabbitmq::{self, Permission, Permissions, RabbitmqCluster, Vhost};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason, Resource, Use};
 
@@ -11,9 +13,6 @@ use crate::deployment::Pods;
 use crate::files::Files;
 use crate::graph::RABBITMQ;
 use crate::host::in_url;
-use crate::manifest::Manifest;
-use crate::manifest::mariadb::Named;
-use crate::manifest::rabbitmq::{self, Permission, Permissions, RabbitmqCluster, Vhost};
 use crate::pod::Program;
 use crate::prerequisite::{Prerequisite, are_ready, holds};
 use crate::secret::Values;
@@ -368,7 +367,7 @@ fn compose(
     secret: &str,
     desired: &mut DesiredState,
 ) {
-    let named = |name: &str| Named {
+    let named = |name: &str| parts::NamedRef {
         name: name.to_owned(),
     };
     let namespace = service.namespace;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_kinds::Manifest;
+use c5c3_kinds::prometheus::{Endpoint, ServiceMonitor};
 use k8s_openapi::api::core::v1::{
     Container, ContainerPort, ResourceRequirements, Service as KubernetesService, ServicePort,
     ServiceSpec,
@@ -11,8 +13,6 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
 use crate::component::Component;
-use crate::manifest::Manifest;
-use crate::manifest::prometheus::{Endpoint, ServiceMonitor};
 use crate::pod::{container as contained, selector};
 use crate::service::{NAME, Service};
 

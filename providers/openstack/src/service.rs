@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::CustomResource;
 use c5c3_api::credential_rotation::CredentialRotationSpec;
 use c5c3_api::parts::{Common, CredentialsRef};
+use c5c3_kinds::{Manifest, cert_manager, gateway, mariadb, prometheus};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::Job;
@@ -18,7 +19,6 @@ use provider_composer::{
 
 use crate::component::{Component, Scale};
 use crate::extra::{Extra, Owned};
-use crate::manifest::{Manifest, cert_manager, gateway, mariadb, prometheus};
 use crate::registry::{ServiceDefinition, dependency_kinds};
 use crate::release::Release;
 use crate::{extra, image};

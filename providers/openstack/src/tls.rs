@@ -1,11 +1,11 @@
 //! The certificate of a service's API.
 
+use c5c3_kinds::Manifest;
+use c5c3_kinds::cert_manager;
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
 use crate::component::Component;
 use crate::digest::digest;
-use crate::manifest::Manifest;
-use crate::manifest::cert_manager;
 use crate::prerequisite::Prerequisite;
 use crate::secret::Values;
 use crate::service::Service;

@@ -8,15 +8,16 @@ use std::collections::BTreeSet;
 
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
+use c5c3_kinds::{Manifest, Spec, mariadb, rabbitmq};
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use provider_composer::{
     DesiredState, Generated, Key, Live, Lookup, ObservedState, Progress, Reason, Resource,
     ResourceKind, Retention, label_pairs,
 };
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::jobs::is_idle;
-use crate::manifest::{Kind, Manifest, mariadb, rabbitmq};
 use crate::prerequisite::Prerequisite;
 use crate::rotations::{Rotations, number, numbered};
 use crate::service::{INSTANCE, Service};
@@ -131,8 +132,7 @@ impl<'a> Users<'a> {
         };
         let other = match self.type_ {
             RotationType::MessagingUser => self.other(present, observed, |live| {
-                let grantee: rabbitmq::Grantee = live.body.spec;
-                grantee.name(namespace, observed)
+                grantee(live.body.spec, namespace, observed)
             }),
             _ => self.other(present, observed, |live| {
                 let account: mariadb::Account = live.body.spec;
@@ -152,7 +152,7 @@ impl<'a> Users<'a> {
     }
 
     /// An object that isn't of this service, and is of the `present` user. `named` says which user an object is of.
-    fn other<S: Kind + DeserializeOwned>(
+    fn other<S: Spec + DeserializeOwned>(
         &self,
         present: &str,
         observed: &ObservedState<'_>,
@@ -186,6 +186,28 @@ impl<'a> Users<'a> {
         let [kind, _] = kinds(self.type_);
         Key::new(kind, self.service.namespace, &user.object)
     }
+}
+
+/// The name in RabbitMQ of the user that a Permission is of; none while the User that the Permission refers to isn't created there.
+///
+/// # Errors
+/// The User can't be read; the message says why.
+fn grantee(
+    grantee: rabbitmq::Grantee,
+    namespace: &str,
+    observed: &ObservedState<'_>,
+) -> Result<Option<String>, String> {
+    let Some(reference) = grantee.user_reference else {
+        return Ok(grantee.user);
+    };
+    let user = observed.object(&Key::of::<Manifest<rabbitmq::User>>(
+        namespace,
+        &reference.name,
+    ));
+    Ok(user.known()?.and_then(|user| {
+        let name = user.pointer("/status/username").and_then(Value::as_str);
+        name.map(str::to_owned)
+    }))
 }
 
 /// The condition of a service that says why a rotation of this type doesn't begin: another service may have its users.

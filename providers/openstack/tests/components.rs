@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::neutron::NeutronSpec;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::gateway::HttpRoute;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::Custom;
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::gateway::HttpRoute;
 use provider_openstack_fixtures::{Cluster, Complete, NAMESPACE, shown};
 use serde_json::{Value, json};
 

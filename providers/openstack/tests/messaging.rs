@@ -1,10 +1,10 @@
 //! The message bus of a service.
 
 use c5c3_api::neutron::NeutronSpec;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::rabbitmq::{Permission, RabbitmqCluster, User, Vhost};
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Custom;
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::rabbitmq::{Permission, RabbitmqCluster, User, Vhost};
 use provider_openstack_fixtures::{Cluster, Talks};
 use serde_json::{Value, json};
 

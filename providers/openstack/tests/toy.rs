@@ -1,12 +1,12 @@
 //! A service that isn't in the registry, and what derives from its definition.
 
+use c5c3_kinds::{Manifest, mariadb, rabbitmq};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{Custom, Key};
 use provider_openstack::graph::graph;
-use provider_openstack::manifest::{Manifest, mariadb, rabbitmq};
 use provider_openstack::table::{REGISTRY, RELEASES};
 use provider_openstack::{Node, SERVICES, ServiceDefinition, TEMPEST};
 use provider_openstack_fixtures::{Cluster, NAMESPACE, TOY, Toy, ToySpec, documents};

@@ -6,6 +6,7 @@ use c5c3_api::ovn_cluster::{
     OvnMember,
 };
 use c5c3_api::parts::Image;
+use c5c3_kinds::{Manifest, cert_manager};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{
@@ -18,7 +19,6 @@ use provider_composer::{
     Composer, Custom, DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Resource,
     Subject, Use,
 };
-use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{Cron, progress};
 
 use crate::encryption::Encryption;

@@ -2,11 +2,11 @@
 
 use c5c3_api::ovn_cluster::ISSUER_EXCLUSIVE;
 use c5c3_api::parts::IssuerRef;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::cert_manager::Certificate;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason};
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::{Prerequisite, Values, issued};
 
 use crate::network::{Database, Network};

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
+use c5c3_kinds::{Manifest, mariadb, rabbitmq};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use lab::{ConfigurationFile, Context, Result, ensure};
@@ -13,7 +14,6 @@ use provider_glance::Glance;
 use provider_keystone::Keystone;
 use provider_neutron::Neutron;
 use provider_nova::Nova;
-use provider_openstack::manifest::{Manifest, mariadb, rabbitmq};
 use provider_openstack::{NOVA_METADATA, NOVA_NOVNCPROXY, Release};
 use provider_openstack_fixtures::Cluster;
 use provider_placement::Placement;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use c5c3_api::control_plane_cluster::Phase;
 use c5c3_api::{ControlPlaneClusterSpec, ControlPlaneClusterStatus};
+use c5c3_kinds::gardener::Worker;
 use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::Cluster;
 use super::shoot::{self, Wanted, Workers};
 use crate::composite::Composite;
-use crate::manifest::gardener::Worker;
 use crate::set_ttl;
 
 /// Composes a ControlPlaneCluster.

@@ -12,7 +12,7 @@ use super::{Cluster, check_name};
 use crate::composed::Creation;
 use crate::composite::Composite;
 use crate::input::SystemMachines;
-use crate::manifest::{Kind, Manifest};
+use crate::manifest::Manifest;
 use crate::names::ACCESS;
 use crate::observed::Observation;
 use crate::{set_ttl, transitions};
@@ -30,11 +30,6 @@ const POOL: &str = "pool";
 
 /// Whether the HypervisorPool is applied in the cluster. It isn't set before it has been False.
 const SETTINGS_APPLIED: &str = "PoolSettingsApplied";
-
-impl Kind for HypervisorPoolSpec {
-    const API_VERSION: &'static str = "hypervisor.c5c3.io/v1alpha1";
-    const KIND: &'static str = "HypervisorPool";
-}
 
 /// Composes a HypervisorCluster.
 ///

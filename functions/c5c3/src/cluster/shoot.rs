@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::Reason;
+use c5c3_kinds::gardener::{
+    CloudProfile, Credentials, FailureTolerance, HighAvailability, Kubernetes, Networking,
+    Provider, Shoot, ShootControlPlane, ShootStatus, Worker,
+};
 use function_protocol::{Fatal, Response};
 
 use super::Cluster;
 use crate::composed::{Composed, Creation};
 use crate::input::GardenerPreset;
-use crate::manifest::gardener::{
-    CloudProfile, Credentials, FailureTolerance, HighAvailability, Kubernetes, Networking,
-    Provider, Shoot, ShootControlPlane, ShootStatus, Worker,
-};
 use crate::manifest::{Manifest, ObjectMeta};
 use crate::names::fitted;
 use crate::observed::Observation;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use c5c3_api::storage_cluster::{Health, Phase, default_machine_class};
 use c5c3_api::{Reason, StorageClusterSpec, StorageClusterStatus};
+use c5c3_kinds::ceph::{CephClusterStatus, CephHealth, NAMESPACE};
+use c5c3_kinds::gardener::Worker;
 use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::shoot::{self, BareMetal, Wanted, Workers, Zone};
@@ -12,8 +14,6 @@ use crate::composed::Creation;
 use crate::composite::Composite;
 use crate::input::CephPreset;
 use crate::manifest::Manifest;
-use crate::manifest::ceph::{CephClusterStatus, CephHealth, NAMESPACE};
-use crate::manifest::gardener::Worker;
 use crate::names::ACCESS;
 use crate::observed::Observation;
 use crate::{set_ttl, transitions};

@@ -1,11 +1,23 @@
 //! PushSecrets and ExternalSecrets, on which secrets travel between clusters.
 
+use c5c3_kinds::Spec;
+use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
 use function_protocol::Fatal;
 use serde::Serialize;
 
 use super::{Composed, Creation};
-use crate::manifest::{Kind, Manifest};
+use crate::manifest::Manifest;
 use crate::observed::ConditionedStatus;
+
+/// How often both sides of what OpenStack's services and agents can't work without are compared: the addresses of Ceph's monitors, keys
+/// and credentials. External Secrets follows neither the Secret that a PushSecret reads nor the store, so that a change arrives within
+/// two of these.
+pub const REFRESH: &str = "30s";
+
+/// Whether External Secrets writes into the status of a kind's objects when it last compared both sides, also where nothing has changed.
+pub fn is_refreshed(kind: &str) -> bool {
+    [PushSecret::KIND.kind, ExternalSecret::KIND.kind].contains(&kind)
+}
 
 /// How far a PushSecret or an ExternalSecret has come.
 pub struct Transfer {
@@ -21,7 +33,7 @@ impl Composed<'_> {
     ///
     /// # Errors
     /// The name is taken by an earlier step of the pipeline.
-    pub fn travel<S: Serialize + Kind>(
+    pub fn travel<S: Serialize + Spec>(
         &mut self,
         name: &str,
         cluster: &str,

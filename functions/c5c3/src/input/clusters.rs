@@ -5,11 +5,11 @@ use std::num::NonZeroU32;
 
 use c5c3_api::hypervisor::AgentImages;
 use c5c3_api::parts::Resources;
+use c5c3_kinds::gardener::{MachineImage, Maintenance, Networking, UpdateStrategy, Volume};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{management, pool_namespace};
-use crate::manifest::gardener::{MachineImage, Maintenance, Networking, UpdateStrategy, Volume};
 use crate::template::Template;
 
 /// Input of the three cluster recipes, `kind: ClusterPresets`.

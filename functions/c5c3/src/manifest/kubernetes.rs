@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_kinds::{ResourceKind, Spec};
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, KubernetesObject, ObjectMeta};
+use super::{KubernetesObject, ObjectMeta};
 
 /// A Namespace.
 #[derive(Clone, Debug, Serialize)]
@@ -43,9 +44,9 @@ pub struct ResourceQuotaSpec {
     pub hard: BTreeMap<String, String>,
 }
 
-impl Kind for ResourceQuotaSpec {
-    const API_VERSION: &'static str = "v1";
-    const KIND: &'static str = "ResourceQuota";
+impl Spec for ResourceQuotaSpec {
+    const KIND: ResourceKind =
+        ResourceKind::namespaced("", "v1", "ResourceQuota", "resourcequotas");
 }
 
 /// Spec of a LimitRange.
@@ -66,9 +67,8 @@ pub struct Limit {
     pub default_request: BTreeMap<String, String>,
 }
 
-impl Kind for LimitRangeSpec {
-    const API_VERSION: &'static str = "v1";
-    const KIND: &'static str = "LimitRange";
+impl Spec for LimitRangeSpec {
+    const KIND: ResourceKind = ResourceKind::namespaced("", "v1", "LimitRange", "limitranges");
 }
 
 /// provider-kubernetes' Object: a manifest, applied to the cluster that a provider configuration reaches.

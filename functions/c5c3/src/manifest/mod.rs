@@ -1,53 +1,36 @@
-//! Foreign kinds, as far as they are composed or read. Each is checked against its own schema in the lab.
+//! Objects as they are composed.
 
-pub mod ceph;
-pub mod external_secrets;
-pub mod gardener;
 pub mod kubernetes;
 
 use std::collections::BTreeMap;
 
+use c5c3_kinds::Spec;
 use serde::{Deserialize, Serialize};
 
 /// A Kubernetes object with a spec, as it is composed.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest<S> {
-    api_version: &'static str,
+    api_version: String,
     kind: &'static str,
     /// Name, namespace, labels.
     pub metadata: ObjectMeta,
     spec: S,
 }
 
-/// What a kind is called.
-pub trait Kind {
-    /// Group and version.
-    const API_VERSION: &'static str;
-    /// Kind.
-    const KIND: &'static str;
-}
-
-impl<S: Kind> Manifest<S> {
+impl<S: Spec> Manifest<S> {
     /// A namespaced object.
     pub fn new(namespace: &str, name: impl Into<String>, spec: S) -> Self {
-        let metadata = ObjectMeta {
-            namespace: Some(namespace.to_owned()),
-            ..ObjectMeta::named(name)
-        };
-        Manifest {
-            api_version: S::API_VERSION,
-            kind: S::KIND,
-            metadata,
-            spec,
-        }
+        let mut manifest = Self::cluster_scoped(name, spec);
+        manifest.metadata.namespace = Some(namespace.to_owned());
+        manifest
     }
 
     /// A cluster-scoped object.
     pub fn cluster_scoped(name: impl Into<String>, spec: S) -> Self {
         Manifest {
-            api_version: S::API_VERSION,
-            kind: S::KIND,
+            api_version: S::KIND.api_version(),
+            kind: S::KIND.kind,
             metadata: ObjectMeta::named(name),
             spec,
         }

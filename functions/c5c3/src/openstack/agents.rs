@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use c5c3_api::HypervisorClusterSpec;
 use c5c3_api::hypervisor::{AGENTS, CELL, FIRST_CELL};
+use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
 use function_protocol::Fatal;
 
 use super::Recipe;
 use super::control_plane::is_active;
-use crate::composed::Composed;
+use crate::composed::{Composed, REFRESH};
 use crate::manifest::Manifest;
-use crate::manifest::external_secrets::{ExternalSecret, PushSecret, REFRESH};
 use crate::observed::condition;
 use crate::pools::Named;
 

@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use c5c3_api::openstack_cluster::{Compression, ResourceStatus};
 use c5c3_api::storage_cluster::DeviceClass;
+use c5c3_kinds::ceph::{
+    CephBlockPool, CephClient, CephFilesystem, CephObjectStore, CephObjectStoreUser, Gateway,
+    MetadataServer, NAMESPACE, NamedPool, PhaseStatus, Pool, Replicated,
+};
 use function_protocol::Fatal;
 use serde::Serialize;
 
@@ -12,10 +16,6 @@ use super::pool_quota::KeptQuota;
 use super::wanted::{Client, Rbd, Storage, Storages};
 use crate::composed::Composed;
 use crate::manifest::Manifest;
-use crate::manifest::ceph::{
-    CephBlockPool, CephClient, CephFilesystem, CephObjectStore, CephObjectStoreUser, Gateway,
-    MetadataServer, NAMESPACE, NamedPool, PhaseStatus, Pool, Replicated,
-};
 use crate::observed::Observation;
 
 /// What is known of everything in Ceph.
@@ -270,7 +270,7 @@ impl Storage {
     }
 
     /// Wants one of Rook's objects in this cluster; while the pool can't be read, the object stays as it is.
-    fn compose<S: crate::manifest::Kind + Serialize>(
+    fn compose<S: c5c3_kinds::Spec + Serialize>(
         &self,
         resource: &str,
         name: String,

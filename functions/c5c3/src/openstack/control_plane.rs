@@ -20,16 +20,11 @@ use super::shares::Shares;
 use super::wanted::{Rbd, Storage, Storages};
 use crate::composed::{Composed, Creation};
 use crate::manifest::kubernetes::Namespace;
-use crate::manifest::{Kind, Manifest, ObjectMeta};
+use crate::manifest::{Manifest, ObjectMeta};
 use crate::observed::{Observation, condition};
 
 /// The label of the Pod Security that a namespace enforces.
 pub const ENFORCED: &str = "pod-security.kubernetes.io/enforce";
-
-impl Kind for ControlPlaneSpec {
-    const API_VERSION: &'static str = "c5c3.io/v1alpha1";
-    const KIND: &'static str = "ControlPlane";
-}
 
 /// What is read of a Namespace's status.
 #[derive(Clone, Debug, Default, Deserialize)]

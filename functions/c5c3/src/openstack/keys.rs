@@ -3,18 +3,18 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_kinds::ceph::NAMESPACE;
+use c5c3_kinds::external_secrets::{
+    ExternalData, ExternalRemoteRef, ExternalSecret, PushMatch, PushRemoteRef, PushSecret, Target,
+    Template, TemplateMetadata,
+};
 use function_protocol::Fatal;
 
 use super::Recipe;
 use super::ceph;
 use super::wanted::{Client, Storage, Storages};
-use crate::composed::Composed;
+use crate::composed::{Composed, REFRESH};
 use crate::manifest::Manifest;
-use crate::manifest::ceph::NAMESPACE;
-use crate::manifest::external_secrets::{
-    ExternalData, ExternalRemoteRef, ExternalSecret, PushMatch, PushRemoteRef, PushSecret, REFRESH,
-    Target, Template, TemplateMetadata,
-};
 
 /// Property of the monitors' addresses.
 const MONITORS: &str = "mon_host";
@@ -80,12 +80,12 @@ impl Recipe<'_> {
             target: Target {
                 name: name.clone(),
                 creation_policy: "Owner",
-                deletion_policy: "Retain",
-                template: Template {
+                deletion_policy: Some("Retain"),
+                template: Some(Template {
                     engine_version: "v2",
                     metadata: TemplateMetadata::default(),
                     data: template(&user),
-                },
+                }),
             },
             data: vec![
                 data("key", path, "key"),
@@ -121,15 +121,18 @@ impl Recipe<'_> {
             },
         };
         let store = &self.presets.secret_store;
-        let push = PushSecret::of(secret, matching, store, REFRESH);
+        let push = PushSecret::of(secret, [matching], store, REFRESH);
         Manifest::new(NAMESPACE, name, push)
     }
 }
 
-fn data(secret_key: &'static str, key: String, property: &'static str) -> ExternalData {
+fn data(secret_key: &str, key: String, property: &str) -> ExternalData {
     ExternalData {
-        secret_key,
-        remote_ref: ExternalRemoteRef { key, property },
+        secret_key: secret_key.to_owned(),
+        remote_ref: ExternalRemoteRef {
+            key,
+            property: property.to_owned(),
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! The quotas of RBD pools: never lowered by themselves below what a pool may hold already.
 
 use c5c3_api::parts::Quantity;
+use c5c3_kinds::ceph::Quotas;
 use function_protocol::Fatal;
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +9,6 @@ use serde_json::Value;
 use super::Recipe;
 use super::wanted::Rbd;
 use crate::composed::Composed;
-use crate::manifest::ceph::Quotas;
 
 /// The quota by which a pool has none. Rook leaves the quota in Ceph as it is where a CephBlockPool states none
 /// (`setCommonPoolProperties` of <https://github.com/rook/rook/blob/master/pkg/daemon/ceph/client/pool.go>).

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Recipe, new_hosts, resource};
 use crate::composed::Composed;
-use crate::manifest::{Kind, Manifest};
+use crate::manifest::Manifest;
 use crate::observed::{Observation, condition};
 use crate::pools::allows;
 
@@ -29,11 +29,6 @@ const HOSTS_WORKING: &str = "HostsWorking";
 /// Follows a share that nobody has looked at.
 const NOT_REPORTED: &str = " (the hypervisor-pool-operator of that cluster hasn't reported it: the platform team installs the \
                             chart hypervisor-pool-operator there)";
-
-impl Kind for HypervisorShareSpec {
-    const API_VERSION: &'static str = "hypervisor.c5c3.io/v1alpha1";
-    const KIND: &'static str = "HypervisorShare";
-}
 
 /// The name of a pool, and a condition of the claim's share there; none if the share doesn't report it.
 pub type PoolCondition = (String, Option<Condition>);

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use c5c3_api::Reason;
 use c5c3_api::control_plane::{Connection, TenantAccess};
+use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
 use function_protocol::{Fatal, Response};
 
 use super::Recipe;
 use crate::composed::Composed;
 use crate::manifest::Manifest;
-use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
 use crate::transitions;
 
 /// How often External Secrets compares both sides.

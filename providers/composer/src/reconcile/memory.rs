@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use c5c3_kinds::ResourceKind;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -9,7 +10,6 @@ use super::{Event, Existing, Reconcile, Start, Write, events, refused};
 use crate::composed::Composed;
 use crate::failure::Failure;
 use crate::key::Key;
-use crate::kind::ResourceKind;
 use crate::lookup::{Dependency, ExternalRequest, Lookup, Source};
 use crate::observed::ObservedState;
 use crate::owner::Owner;

@@ -8,6 +8,7 @@ pub mod memory;
 use std::collections::BTreeSet;
 
 use c5c3_api::Reason;
+use c5c3_kinds::ResourceKind;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -17,7 +18,6 @@ use crate::desired::DesiredState;
 use crate::failure::Failure;
 use crate::generated::Generated;
 use crate::key::Key;
-use crate::kind::ResourceKind;
 use crate::lookup::Lookup;
 
 pub use events::{Event, events};

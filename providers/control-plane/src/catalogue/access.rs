@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::{control_plane::CloudCredentialsRef, keystone::KeystoneSpec};
+use c5c3_kinds::korc::{ApplicationCredential, Made};
 use provider_composer::{
     Failure, Generated, GeneratedValue, Key, Lookup, ObservedState, Progress, ResourceKind,
     Retention,
@@ -17,7 +18,6 @@ use crate::credentials::{
     ADMIN, CA, CLOUD, CLOUDS_YAML, DEFAULT, Line, Login, Password, Sealed, Site, VOLUMES, hold,
     write,
 };
-use crate::manifest::korc::{ApplicationCredential, Made};
 
 /// Secret with the clouds.yaml that K-ORC's own application credential is made with.
 const BOOTSTRAP: &str = "k-orc-bootstrap-clouds";

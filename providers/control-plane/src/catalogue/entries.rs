@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::Exposure;
+use c5c3_kinds::korc::{Endpoint, Made, Service};
 use provider_composer::{Failure, Key, Progress, Reason};
 use provider_openstack::{KEYSTONE, ServiceDefinition};
 
@@ -10,7 +11,6 @@ use super::imports::Imports;
 use super::korc::Korc;
 use super::{Catalogue, first_unready};
 use crate::credentials::keystone::{Answer, Change};
-use crate::manifest::korc::{Endpoint, Made, Service};
 
 /// Composes the services and endpoints.
 pub(super) fn compose(

@@ -1,5 +1,8 @@
 //! The catalogue when the control plane goes, or somebody else keeps it.
 
+use c5c3_kinds::Spec;
+use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
+use c5c3_kinds::korc::{ApplicationCredential, Domain, Managed, User};
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, ObservedState, Resource, ResourceKind};
 
@@ -7,8 +10,6 @@ use super::KINDS;
 use super::access::OWN;
 use crate::Recipe;
 use crate::credentials::ADMIN;
-use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
-use crate::manifest::korc::{ApplicationCredential, Domain, Managed, User};
 
 /// What is kept beside K-ORC's objects.
 const SECRETS: [ResourceKind; 3] = [Secret::KIND, PushSecret::KIND, ExternalSecret::KIND];

@@ -8,6 +8,9 @@
 
 use c5c3_api::Condition;
 use c5c3_api::control_plane::ServerImage;
+use c5c3_kinds::korc::{
+    Image, ImageContent, ImageDownload, ImageHash, ImageProperties, Made, Managed,
+};
 use provider_composer::{DesiredState, Failure, Key, ObservedState, Progress, Reason};
 use serde_json::Value;
 
@@ -15,9 +18,6 @@ use super::first_unready;
 use super::korc::{Korc, is_final, waiting};
 use super::offers::IMAGES;
 use crate::Recipe;
-use crate::manifest::korc::{
-    Image, ImageContent, ImageDownload, ImageHash, ImageProperties, Made, Managed,
-};
 use crate::survey::Survey;
 
 /// The condition about images. Ready doesn't wait for it: downloads take long, and depend on servers of others.

@@ -2,13 +2,13 @@
 //! Keystone's first user.
 
 use c5c3_api::control_plane::BootstrapResource;
+use c5c3_kinds::korc::{Domain, Import, InDomain, Named, Project, Role, User};
 use provider_composer::{Failure, Key, Lookup, Progress};
 
 use super::access::Admin;
 use super::first_unready;
 use super::korc::{Korc, PROJECT};
 use crate::credentials::ADMIN;
-use crate::manifest::korc::{Domain, Import, InDomain, Named, Project, Role, User};
 
 /// The Domain that stands for Default.
 const DOMAIN: &str = "default";

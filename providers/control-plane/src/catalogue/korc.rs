@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use c5c3_api::Condition;
 use c5c3_api::control_plane::CloudCredentialsRef;
+use c5c3_kinds::korc::{Image, Managed};
 use provider_composer::{
     DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Resource,
 };
@@ -16,7 +17,6 @@ use crate::credentials::keystone::{
     Access, Answer, Call, Change, Query, SYSTEM, Scope, external_request,
 };
 use crate::credentials::{CA, CLOUD, CLOUDS_YAML, Sealed, VOLUMES};
-use crate::manifest::korc::{Image, Managed};
 
 /// The project in the domain Default that service users work in.
 pub(super) const PROJECT: &str = "service";

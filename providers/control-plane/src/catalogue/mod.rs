@@ -17,6 +17,11 @@ mod users;
 
 use std::collections::BTreeMap;
 
+use c5c3_kinds::Spec;
+use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
+use c5c3_kinds::korc::{
+    ApplicationCredential, Domain, Endpoint, Managed, Project, Role, Service, User,
+};
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
     DesiredState, Failure, ObservedState, Progress, Resource, ResourceKind, Use,
@@ -27,10 +32,6 @@ use crate::Recipe;
 use crate::credentials::keystone::Scope;
 use crate::credentials::{ID, SECRET, Sealed, ServiceUser, service_users};
 use crate::graph::Node;
-use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
-use crate::manifest::korc::{
-    ApplicationCredential, Domain, Endpoint, Managed, Project, Role, Service, User,
-};
 
 pub use farewell::{keep, may_exist, remains};
 pub use networks::{Networks, compose as networks};

@@ -3,6 +3,7 @@
 use c5c3_api::PhysicalNetwork;
 use c5c3_api::control_plane::{ExternalNetwork, ExternalSubnet, FirstNetwork};
 use c5c3_api::shell::argument;
+use c5c3_kinds::korc::{Made, Project};
 use provider_composer::{Conditions, DesiredState, Failure, ObservedState, Progress, Reason};
 use provider_openstack::NEUTRON;
 
@@ -12,7 +13,6 @@ use crate::Recipe;
 use crate::credentials::keystone::external_request;
 use crate::credentials::neutron::{Access, Answer, Call, Change, Network, Query, Question, SYSTEM};
 use crate::graph::Node;
-use crate::manifest::korc::{Made, Project};
 use crate::survey::Survey;
 
 /// What the network, subnet and router in the tenant's first project are called.

@@ -4,6 +4,7 @@
 //! K-ORC asks a service even to let a resource go, so the service and its endpoints stay until all objects are gone. Volume types and images
 //! stay in Cinder and Glance: volumes and servers may have them. Flavors are deleted: servers keep a copy.
 
+use c5c3_kinds::korc::{Endpoint, ExtraSpec, Flavor, Image, Made, Managed, Service, VolumeType};
 use provider_composer::{DesiredState, Failure, Key, ObservedState, Progress, ResourceKind};
 use provider_openstack::{CINDER, GLANCE, NOVA, ServiceDefinition};
 
@@ -11,9 +12,6 @@ use super::korc::Korc;
 use super::{first_unready, images, traits};
 use crate::Recipe;
 use crate::graph::Node;
-use crate::manifest::korc::{
-    Endpoint, ExtraSpec, Flavor, Image, Made, Managed, Service, VolumeType,
-};
 use crate::survey::Survey;
 
 /// The kinds that are composed here.

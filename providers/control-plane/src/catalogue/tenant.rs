@@ -1,6 +1,7 @@
 //! The tenant's first user: a manager of a domain of its own, or an administrator of the cloud.
 
 use c5c3_api::control_plane::{Connection, TenantAccess};
+use c5c3_kinds::korc::{Domain, Made, Project, User};
 use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
 
 use super::first_unready;
@@ -9,7 +10,6 @@ use super::users::{Grantee, grant, password};
 use crate::Recipe;
 use crate::credentials::keystone::{Answer, Change, Scope};
 use crate::credentials::{CLOUD, Login, Password, Site, deliver, hold};
-use crate::manifest::korc::{Domain, Made, Project, User};
 
 /// The tenant's domain, project and user, as K-ORC's objects and Keystone call them.
 pub(crate) const TENANT: &str = "tenant";

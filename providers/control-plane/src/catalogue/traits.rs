@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_kinds::korc::{Flavor, Made};
 use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
 use provider_openstack::NOVA;
 
@@ -13,7 +14,6 @@ use crate::Recipe;
 use crate::credentials::flavors::{Access, Call, Query, SYSTEM};
 use crate::credentials::keystone::external_request;
 use crate::graph::Node;
-use crate::manifest::korc::{Flavor, Made};
 use crate::survey::Survey;
 
 /// The value of an extra spec that makes the scheduler look for hosts with the trait alone

@@ -7,6 +7,7 @@ use provider_composer::{Failure, Key, Lookup, Progress, Reason};
 
 use c5c3_api::control_plane::CloudCredentialsRef;
 use c5c3_api::credential_rotation::RotationType;
+use c5c3_kinds::korc::{ApplicationCredential, Made, User};
 use provider_openstack::{Rotations, numbered};
 
 use super::access::secret_value;
@@ -18,7 +19,6 @@ use crate::credentials::{
     CLOUD, DEFAULT, ID, Login, Password, SECRET, SERVICE_USER, Sealed, ServiceUser, Site, Standing,
     deliver, hold, service_users, write,
 };
-use crate::manifest::korc::{ApplicationCredential, Made, User};
 
 /// Composes the users with all that is theirs. None waits for another.
 pub(super) fn compose(

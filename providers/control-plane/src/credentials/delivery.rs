@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::control_plane::SecretStore;
+use c5c3_api::control_plane::{SecretStore, SecretStoreRef};
+use c5c3_kinds::external_secrets::{
+    ExternalData, ExternalRemoteRef, ExternalSecret, PushMatch, PushRemoteRef, PushSecret, Target,
+};
+use c5c3_kinds::{Manifest, Spec};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
@@ -11,8 +15,10 @@ use provider_composer::{
 
 use super::Sealed;
 use crate::Recipe;
-use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
 use crate::recipe::ControlPlane;
+
+/// How often values are compared.
+const REFRESH: &str = "5m";
 
 /// What a Secret that is pushed to a store is called, by the name of the one that comes back.
 pub(crate) fn source(name: &str) -> String {
@@ -40,14 +46,49 @@ pub(crate) fn deliver(
     match &written {
         Progress::Ready => {
             let path = format!("{path}/{namespace}/{}/{name}", recipe.subject.name());
-            let push = PushSecret::new(store, &source, &path, &keys);
-            desired.apply(namespace, name, &push);
-            let external = ExternalSecret::new(store, name, &path, &keys);
-            desired.apply(namespace, name, &external);
+            let push = push(store, &source, &path, &keys);
+            desired.apply(namespace, name, &Manifest::of(push));
+            let pull = pull(store, name, &path, &keys);
+            desired.apply(namespace, name, &Manifest::of(pull));
         }
         _ => hold(recipe, desired, name),
     }
     Ok(written)
+}
+
+/// These keys of a Secret, each to a property of one path. They go with the PushSecret.
+fn push(store: &SecretStoreRef, secret: &str, path: &str, keys: &[String]) -> PushSecret {
+    let matching = keys.iter().map(|key| PushMatch {
+        secret_key: Some(key.clone()),
+        remote_ref: PushRemoteRef {
+            remote_key: path.to_owned(),
+            property: Some(key.clone()),
+        },
+    });
+    PushSecret::of(secret.to_owned(), matching, store, REFRESH)
+}
+
+/// A Secret with these keys, each from a property of one path. It goes with the ExternalSecret.
+fn pull(store: &SecretStoreRef, secret: &str, path: &str, keys: &[String]) -> ExternalSecret {
+    let data = keys.iter().map(|key| ExternalData {
+        secret_key: key.clone(),
+        remote_ref: ExternalRemoteRef {
+            key: path.to_owned(),
+            property: key.clone(),
+        },
+    });
+    ExternalSecret {
+        refresh_interval: REFRESH,
+        secret_store_ref: store.clone(),
+        target: Target {
+            name: secret.to_owned(),
+            creation_policy: "Owner",
+            deletion_policy: None,
+            template: None,
+        },
+        data: data.collect(),
+        data_from: Vec::new(),
+    }
 }
 
 /// Wants a Secret with these values in the control plane's namespace. Somebody else's Secret is never touched.

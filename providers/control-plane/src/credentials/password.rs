@@ -5,6 +5,7 @@
 
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::keystone::KeystoneSpec;
+use c5c3_kinds::korc::{Observed, User};
 use provider_composer::{
     DesiredState, Generated, Key, Lookup, ObservedState, Progress, Reason, ResourceKind,
 };
@@ -12,7 +13,6 @@ use provider_openstack::{KEYSTONE, Prerequisite, Rotations, Succession};
 use serde_json::Value;
 
 use super::{Line, Sealed, Standing};
-use crate::manifest::korc::{Observed, User};
 use crate::services::ADMIN_CREDENTIALS;
 
 /// Keystone's first user.

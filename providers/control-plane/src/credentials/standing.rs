@@ -8,13 +8,13 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::parts::Users;
+use c5c3_kinds::korc::{ApplicationCredential, Observed};
 use jiff::Timestamp;
 use provider_composer::{Key, ObservedState, Progress};
 use provider_openstack::{Prerequisite, number, secret_of};
 use serde::Deserialize;
 
 use super::{ID, Sealed, ServiceUser, delivery};
-use crate::manifest::korc::{ApplicationCredential, Observed};
 
 /// Label of an ApplicationCredential with the service user's name.
 pub(crate) const SERVICE_USER: &str = "c5c3.io/service-user";

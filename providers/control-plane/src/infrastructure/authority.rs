@@ -2,10 +2,10 @@
 
 use c5c3_api::ovn_cluster::ISSUER_EXCLUSIVE;
 use c5c3_api::parts::{IssuerKind, IssuerRef};
+use c5c3_kinds::Manifest;
+use c5c3_kinds::cert_manager::{Certificate, Issuer, PrivateKey};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Conditions, DesiredState, Key, Lookup, Progress, Reason};
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::cert_manager::{Certificate, Issuer, PrivateKey};
 
 use super::Sizes;
 use crate::recipe::Recipe;

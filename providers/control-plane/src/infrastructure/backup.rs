@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::Backup;
 use c5c3_api::parts::{NamedRef, Schedule, SecretKeyRef, Storage};
+use c5c3_kinds::mariadb::server::{
+    self, BackupSpec, BackupStorage, BackupVolume, Claim, CronSchedule, ObjectStore,
+    ObjectStoreTls, PodMetadata,
+};
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -11,10 +15,6 @@ use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reas
 use provider_openstack::{Cron, claim, digest};
 
 use super::{MARIADB, Sizes, bounds, named};
-use crate::manifest::mariadb::{
-    self, BackupSpec, BackupStorage, BackupVolume, Claim, CronSchedule, ObjectStore,
-    ObjectStoreTls, PodMetadata,
-};
 use crate::recipe::Recipe;
 
 /// The claim of the volume with backups.

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::Quantity;
+use c5c3_kinds::mariadb::server::{
+    Exporter, Galera, Helper, Job, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef, Pods,
+    Probe, Recovery, Storage, Tls,
+};
 use k8s_openapi::api::core::v1::{PodSecurityContext, ResourceRequirements};
 use provider_composer::{DesiredState, Generated, GeneratedValue, Key, Retention};
 use provider_openstack::{default_profile, unescalated};
 
 use super::sizes::Server;
 use super::{MARIADB, Sizes, bounds, placement, requirements};
-use crate::manifest::mariadb::{
-    Exporter, Galera, Helper, Job, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef, Pods,
-    Probe, Recovery, Storage, Tls,
-};
 use crate::recipe::Recipe;
 
 /// Secret with root's password.

@@ -2,23 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::parts::SecretKeyRef;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::cert_manager::Certificate;
+use c5c3_kinds::prometheus::{Authority, Endpoint, ServiceMonitor, TlsConfig};
+use c5c3_kinds::rabbitmq::ClusterTls;
+use c5c3_kinds::rabbitmq::cluster::{
+    Configuration, Override, Persistence, PodTemplateOverride, RabbitmqCluster,
+    RabbitmqClusterSpec, StatefulSetOverride, StatefulSetSpecOverride,
+};
 use k8s_openapi::api::core::v1::{Container, PodSecurityContext, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::cert_manager::Certificate;
-use provider_openstack::manifest::prometheus::{
-    Authority, Endpoint, SecretKey, ServiceMonitor, TlsConfig,
-};
-use provider_openstack::manifest::rabbitmq::ClusterTls;
 use provider_openstack::{default_profile, selector, unescalated};
 
 use super::authority::manifest;
 use super::{RABBITMQ, Sizes, bounds, placement, requirements};
-use crate::manifest::rabbitmq::{
-    Configuration, Override, Persistence, PodTemplateOverride, RabbitmqCluster,
-    RabbitmqClusterSpec, StatefulSetOverride, StatefulSetSpecOverride,
-};
 use crate::recipe::Recipe;
 
 /// The Certificate, and the Secret with it.
@@ -154,7 +153,7 @@ impl Recipe<'_> {
                 ..Endpoint::default()
             };
         }
-        let secret = SecretKey {
+        let secret = SecretKeyRef {
             name: CERTIFICATE.to_owned(),
             key: "ca.crt".to_owned(),
         };

@@ -2,6 +2,8 @@
 
 use c5c3_api::control_plane::{Mariadb, MaxScale, Rabbitmq, RunningInfrastructure};
 use c5c3_api::parts::{IssuerRef, Kept, Members, Size, SizeError, Storage};
+use c5c3_kinds::mariadb::server::MariaDb;
+use c5c3_kinds::rabbitmq::cluster::RabbitmqCluster;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{LocalObjectReference, PersistentVolumeClaim};
 use provider_composer::{Conditions, Key, Lookup, ObservedState, Progress, Reason};
@@ -13,8 +15,6 @@ use super::backup::CLAIM;
 use super::ovn::OvnVolume;
 use super::{MARIADB, RABBITMQ};
 use crate::graph::Node;
-use crate::manifest::mariadb::MariaDb;
-use crate::manifest::rabbitmq::RabbitmqCluster;
 use crate::recipe::Recipe;
 use crate::survey::{Sight, Survey};
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_kinds::valkey::{Enabled, Metrics, Valkey, ValkeySpec};
 use k8s_openapi::api::core::v1::Affinity;
 use provider_composer::DesiredState;
 
 use super::{VALKEY, bounds, placement, requirements};
-use crate::manifest::valkey::{Enabled, Metrics, Valkey, ValkeySpec};
 use crate::recipe::Recipe;
 
 impl Recipe<'_> {

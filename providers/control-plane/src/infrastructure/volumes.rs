@@ -1,11 +1,11 @@
 //! What is left of the volumes of a MariaDB or RabbitMQ, and which one may use it.
 
+use c5c3_kinds::rabbitmq::cluster::RabbitmqCluster;
 use provider_composer::{ObservedState, Progress, Reason, Resource};
 use provider_openstack::Claimed;
 
 use super::sizes::{MOST, OF_MARIADB_CLAIMS, OF_RABBITMQ_CLAIMS};
 use crate::graph::Node;
-use crate::manifest::rabbitmq::RabbitmqCluster;
 use crate::recipe::Recipe;
 
 /// What the names of the claims begin with in which members of a Galera cluster keep its configuration, before their numbers.

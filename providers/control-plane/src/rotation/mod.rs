@@ -14,6 +14,7 @@ use c5c3_api::credential_rotation::{
 };
 use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts::NamedRef;
+use c5c3_kinds::korc::{ApplicationCredential, Managed, Observed, User};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
@@ -25,7 +26,6 @@ use provider_openstack::{Prerequisite, Rotations, SERVICES, exclusive, number, n
 use self::step::{Memory, Pace, Step, step};
 use crate::catalogue::{TENANT, TENANT_PASSWORD};
 use crate::credentials::{ADMIN, Password, Standing, by_name, consumers};
-use crate::manifest::korc::{ApplicationCredential, Managed, Observed, User};
 
 /// Composes CredentialRotations.
 pub struct CredentialRotationComposer;

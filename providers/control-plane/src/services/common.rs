@@ -5,8 +5,8 @@ use c5c3_api::parts::{
     AppCredentialRef, Common, Dependency, Exposure, Image, IssuerRef, KeystoneAccess,
     PolicyOverrides, Tls,
 };
+use c5c3_kinds::cert_manager::Certificate;
 use provider_composer::DesiredState;
-use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::table::{MEMCACHED, Tags};
 use provider_openstack::{
     KEYSTONE, PublishedImage, ServiceDefinition, dependency_kinds, keystone_credentials,

@@ -1,6 +1,7 @@
 //! Passwords of the services: made once, or given by whoever runs the server.
 
 use c5c3_api::control_plane::Infrastructure;
+use c5c3_kinds::mariadb::WATCH;
 use provider_composer::{DesiredState, Generated, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::ServiceDefinition;
 
@@ -8,7 +9,6 @@ use super::definition;
 use crate::catalogue;
 use crate::credentials::{self, ADMIN, Sealed, by_name};
 use crate::graph::{Node, Step};
-use crate::manifest::mariadb::WATCH;
 use crate::recipe::Recipe;
 
 /// Where a Secret comes from.

@@ -1,9 +1,9 @@
 //! Which issuer is asked for which names.
 
+use c5c3_kinds::Manifest;
+use c5c3_kinds::cert_manager::{Certificate, Issuer};
 use provider_composer::Key;
 use provider_control_plane::graph::Node;
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::cert_manager::{Certificate, Issuer};
 use serde_json::{Value, json};
 
 use crate::stage::{NAMESPACE, Stage, first};

@@ -1,9 +1,9 @@
 //! Control planes whose Gateway is away.
 
 use c5c3_api::control_plane::UpdatePhase;
+use c5c3_kinds::korc::{Endpoint, Managed};
 use provider_composer::Key;
 use provider_control_plane::graph::Node;
-use provider_control_plane::manifest::korc::{Endpoint, Managed};
 use serde_json::{Value, json};
 
 use crate::stage::{NAMESPACE, Stage, first};

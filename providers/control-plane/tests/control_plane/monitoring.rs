@@ -1,8 +1,8 @@
 //! What Prometheus scrapes of a control plane's infrastructure.
 
+use c5c3_kinds::Manifest;
+use c5c3_kinds::prometheus::ServiceMonitor;
 use provider_composer::{Key, Resource};
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::prometheus::ServiceMonitor;
 use serde_json::json;
 
 use crate::stage::{NAMESPACE, Stage};

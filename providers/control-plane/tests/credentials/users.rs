@@ -2,6 +2,7 @@
 
 use c5c3_api::credential_rotation::CredentialRotationSpec;
 use c5c3_api::neutron::NeutronSpec;
+use c5c3_kinds::{Manifest, mariadb, rabbitmq};
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
@@ -10,7 +11,6 @@ use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Key, Operator, Resource, ResourceKind};
 use provider_composer_testing::Cluster;
 use provider_control_plane::rotation::CredentialRotationComposer;
-use provider_openstack::manifest::{Manifest, mariadb, rabbitmq};
 use provider_openstack_fixtures::Complete;
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -7,13 +7,13 @@ mod purge;
 mod stores;
 
 use c5c3_api::glance::GlanceSpec;
+use c5c3_kinds::gateway::HttpRoute;
+use c5c3_kinds::{Manifest, mariadb};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::core::v1::{Secret, Service};
 use k8s_openapi::api::networking::v1::Ingress;
 use provider_composer::Custom;
 use provider_glance::Glance;
-use provider_openstack::manifest::gateway::HttpRoute;
-use provider_openstack::manifest::{Manifest, mariadb};
 use provider_openstack_fixtures::documents::{self, RBD};
 use provider_openstack_fixtures::{Cluster, assert_recovers, shown};
 use serde_json::json;

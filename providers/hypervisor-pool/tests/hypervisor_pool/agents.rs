@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use c5c3_kinds::{Manifest, cert_manager};
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
 use provider_composer::{Composed, Key};
 use provider_composer_testing::Cluster;
 use provider_openstack::Release;
-use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack_fixtures::shown;
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! A Keystone whose route a Gateway has accepted, once the Gateway is deleted.
 
 use c5c3_api::keystone::KeystoneSpec;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::gateway::{Gateway, HttpRoute};
 use provider_composer::{Custom, Resource};
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::gateway::{Gateway, HttpRoute};
 use provider_openstack_fixtures::{Cluster, NAMESPACE};
 use serde_json::{Value, json};
 

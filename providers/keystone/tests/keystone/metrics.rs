@@ -1,12 +1,12 @@
 //! How Prometheus learns of a Keystone, in a small cluster in memory.
 
 use c5c3_api::keystone::KeystoneSpec;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::prometheus::ServiceMonitor;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use provider_composer::{Custom, Resource};
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::prometheus::ServiceMonitor;
 use provider_openstack_fixtures::{Cluster, shown};
 use serde_json::{Value, json};
 

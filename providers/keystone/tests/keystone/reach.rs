@@ -1,13 +1,13 @@
 //! How a Keystone is reached from outside, in a small cluster in memory.
 
 use c5c3_api::keystone::KeystoneSpec;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::cert_manager::Certificate;
+use c5c3_kinds::gateway::{BackendTlsPolicy, HttpRoute};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::networking::v1::Ingress;
 use provider_composer::{Custom, Resource};
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::cert_manager::Certificate;
-use provider_openstack::manifest::gateway::{BackendTlsPolicy, HttpRoute};
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::NovaSpec;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::prometheus::ServiceMonitor;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Custom;
 use provider_neutron::Neutron;
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::prometheus::ServiceMonitor;
 use provider_openstack_fixtures::{Cluster, assert_recovers, documents, shown};
 use serde_json::{Value, json};
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::nova::NovaSpec;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::cert_manager::Certificate;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Custom, Resource};
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 

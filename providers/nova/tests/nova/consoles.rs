@@ -1,9 +1,9 @@
 //! Certificates of consoles.
 
+use c5c3_kinds::Manifest;
+use c5c3_kinds::cert_manager::{Certificate, Issuer};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::cert_manager::{Certificate, Issuer};
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 

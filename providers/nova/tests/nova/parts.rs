@@ -1,10 +1,10 @@
 //! The parts of Nova: how they are configured, scaled, monitored and reached.
 
+use c5c3_kinds::Manifest;
+use c5c3_kinds::gateway::HttpRoute;
+use c5c3_kinds::prometheus::ServiceMonitor;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-use provider_openstack::manifest::Manifest;
-use provider_openstack::manifest::gateway::HttpRoute;
-use provider_openstack::manifest::prometheus::ServiceMonitor;
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 

@@ -4,13 +4,13 @@ mod sharing;
 
 use c5c3_api::credential_rotation::CredentialRotationSpec;
 use c5c3_api::neutron::NeutronSpec;
+use c5c3_kinds::{Manifest, mariadb, rabbitmq};
 use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{Custom, Key, Resource};
 use provider_composer_testing::killed::Scene;
-use provider_openstack::manifest::{Manifest, mariadb, rabbitmq};
 use provider_openstack_fixtures::{Cluster, Complete, NAMESPACE};
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -7,11 +7,11 @@ mod killed;
 mod members;
 mod stage;
 
+use c5c3_kinds::{Manifest, cert_manager::Certificate};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod, Secret};
 use provider_composer::{Key, Resource, ResourceKind};
-use provider_openstack::manifest::{Manifest, cert_manager::Certificate};
 use provider_ovn::OvnCluster;
 use serde_json::{Value, json};
 

@@ -3,12 +3,12 @@
 use c5c3_api::{
     Cidr, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, Ranges, StorageClusterSpec,
 };
+use c5c3_kinds::gardener::{Networking, Worker};
 use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
 use serde::Deserialize;
 
 use crate::cluster::Cluster;
 use crate::composite::Metadata;
-use crate::manifest::gardener::{Networking, Worker};
 use crate::names::hash;
 use crate::pools::kind;
 

@@ -2,13 +2,13 @@
 
 use std::cmp::Ordering;
 
+use c5c3_kinds::gardener::{MachineImage, Networking, ShootStatus, Worker};
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::SHOOT;
 use super::versions::{compare, major_minor, newer, next_step};
-use crate::manifest::gardener::{MachineImage, Networking, ShootStatus, Worker};
 use crate::observed::last_observed;
 use crate::ownership::Owner;
 

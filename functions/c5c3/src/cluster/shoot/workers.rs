@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_kinds::gardener::{
+    Machine, MachineControllerManager, ShootStatus, SystemComponents, Taint, UpdateStrategy,
+    Volume, Worker,
+};
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,10 +13,6 @@ use serde_json::Value;
 use super::{BareMetal, SHOOT, refused};
 use crate::cluster::Cluster;
 use crate::input::GardenerPreset;
-use crate::manifest::gardener::{
-    Machine, MachineControllerManager, ShootStatus, SystemComponents, Taint, UpdateStrategy,
-    Volume, Worker,
-};
 use crate::names::fitted;
 use crate::observed::{Observation, last_composed};
 

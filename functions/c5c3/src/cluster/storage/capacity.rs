@@ -3,8 +3,7 @@
 //! Rook refreshes the figures each minute, and each change of a pool's status calls every claim that names the pool.
 
 use c5c3_api::storage_cluster::Capacity;
-
-use crate::manifest::ceph::CephCapacity;
+use c5c3_kinds::ceph::CephCapacity;
 
 /// Used shares, in percent, that are reported as soon as they are reached. Ceph warns from 85 %, and refuses writes from 95 %, unless it is
 /// told otherwise (<https://docs.ceph.com/en/latest/rados/configuration/mon-config-ref/#storage-capacity>).

@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use c5c3_api::StorageClusterSpec;
 use c5c3_api::parts::Quantity;
 use c5c3_api::storage_cluster::DeviceClass;
+use c5c3_kinds::ceph::{
+    CephCluster, CephStorage, CephVersion, ClaimMetadata, Connections, DeviceSet,
+    DisruptionManagement, Encryption, Mgr, Mon, MonZone, Network, StretchCluster, VolumeClaim,
+    VolumeClaimTemplate, VolumeRequest,
+};
 use function_protocol::Fatal;
 use serde_json::json;
 
 use crate::input::CephPreset;
-use crate::manifest::ObjectMeta;
-use crate::manifest::ceph::{
-    CephCluster, CephStorage, CephVersion, Connections, DeviceSet, DisruptionManagement,
-    Encryption, Mgr, Mon, MonZone, Network, StretchCluster, VolumeClaim, VolumeClaimTemplate,
-    VolumeRequest,
-};
 
 /// Fewest hosts of a CephCluster: each monitor is on a host of its own.
 const MONITORS: u32 = 3;
@@ -52,9 +51,9 @@ pub fn wanted(
     }
     let device_class = device_class(spec.ceph.device_class);
     let template = VolumeClaimTemplate {
-        metadata: ObjectMeta {
-            annotations: BTreeMap::from([("crushDeviceClass".to_owned(), device_class.to_owned())]),
-            ..ObjectMeta::named("data")
+        metadata: ClaimMetadata {
+            name: "data",
+            annotations: BTreeMap::from([("crushDeviceClass", device_class.to_owned())]),
         },
         spec: VolumeClaim {
             storage_class_name: preset.storage_class.clone(),

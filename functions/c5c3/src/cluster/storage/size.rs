@@ -1,6 +1,7 @@
 //! How many hosts a storage pool has: never fewer than hold data.
 
 use c5c3_api::{Consumer, StorageClusterSpec};
+use c5c3_kinds::ceph::CephClusterStatus;
 use function_protocol::{Fatal, Request, Response};
 use serde::Deserialize;
 
@@ -8,7 +9,6 @@ use super::{CEPH, DATA};
 use crate::cluster::Cluster;
 use crate::cluster::size_accepted;
 use crate::manifest::ObjectMeta;
-use crate::manifest::ceph::CephClusterStatus;
 use crate::observed::{Observation, last_composed};
 
 /// Annotation of the CephCluster with the most OSDs that a host of the pool has. `ceph.osdCount` isn't that number: it may be raised

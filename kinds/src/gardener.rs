@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Kind;
+use crate::{ResourceKind, Spec};
 
 /// Spec of a Shoot: a Kubernetes cluster that Gardener runs.
 #[derive(Clone, Debug, Serialize)]
@@ -35,9 +35,9 @@ pub struct Shoot {
     pub control_plane: Option<ShootControlPlane>,
 }
 
-impl Kind for Shoot {
-    const API_VERSION: &'static str = "core.gardener.cloud/v1beta1";
-    const KIND: &'static str = "Shoot";
+impl Spec for Shoot {
+    const KIND: ResourceKind =
+        ResourceKind::namespaced("core.gardener.cloud", "v1beta1", "Shoot", "shoots");
 }
 
 /// Credentials of the infrastructure: exactly one of two fields.

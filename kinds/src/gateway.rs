@@ -1,10 +1,9 @@
 //! Kinds of the Gateway API, gateway.networking.k8s.io/v1 (1.4 or newer).
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use provider_composer::{Resource, ResourceKind};
 use serde::{Deserialize, Serialize};
 
-use super::Kind;
+use crate::{Resource, ResourceKind, Spec};
 
 const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
     ResourceKind::namespaced("gateway.networking.k8s.io", "v1", kind, plural)
@@ -56,7 +55,7 @@ pub struct Backend {
     pub port: u16,
 }
 
-impl Kind for HttpRoute {
+impl Spec for HttpRoute {
     const KIND: ResourceKind = kind("HTTPRoute", "httproutes");
 }
 
@@ -126,6 +125,6 @@ pub struct Validation {
     pub well_known: Option<String>,
 }
 
-impl Kind for BackendTlsPolicy {
+impl Spec for BackendTlsPolicy {
     const KIND: ResourceKind = kind("BackendTLSPolicy", "backendtlspolicies");
 }

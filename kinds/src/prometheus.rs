@@ -1,10 +1,10 @@
 //! Kinds of prometheus-operator, monitoring.coreos.com/v1.
 
+use c5c3_api::parts::SecretKeyRef;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use provider_composer::ResourceKind;
 use serde::{Deserialize, Serialize};
 
-use super::Kind;
+use crate::{ResourceKind, Spec};
 
 /// Makes Prometheus scrape the pods of Services.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,19 +46,10 @@ pub struct TlsConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authority {
     /// Where it is, in the same namespace.
-    pub secret: SecretKey,
+    pub secret: SecretKeyRef,
 }
 
-/// A value of a Secret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SecretKey {
-    /// Name of the Secret.
-    pub name: String,
-    /// Key of the value.
-    pub key: String,
-}
-
-impl Kind for ServiceMonitor {
+impl Spec for ServiceMonitor {
     const KIND: ResourceKind = ResourceKind::namespaced(
         "monitoring.coreos.com",
         "v1",

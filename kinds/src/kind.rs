@@ -1,10 +1,9 @@
-//! Kinds of resources, and the types that represent them.
+//! What kinds of resources are called, and the types that represent them.
 
 use std::fmt;
 
 use c5c3_api::{CustomResource, Scope};
 use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
-use serde::{Deserialize, Serialize};
 
 /// The names of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,33 +98,12 @@ impl Placed for ClusterResourceScope {
     const NAMESPACED: bool = false;
 }
 
-/// One of this project's resources, by its spec.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(bound(
-    serialize = "S: Serialize, S::Status: Serialize",
-    deserialize = "S: serde::de::DeserializeOwned, S::Status: serde::de::DeserializeOwned + Default"
-))]
-pub struct Custom<S: CustomResource> {
-    /// What is wanted.
-    pub spec: S,
-    /// The status. Never composed: only its own operator writes it.
-    #[serde(default, skip_serializing)]
-    pub status: S::Status,
+/// The spec of a kind's resources.
+pub trait Spec {
+    /// The kind.
+    const KIND: ResourceKind;
 }
 
-impl<S: CustomResource> Custom<S>
-where
-    S::Status: Default,
-{
-    /// A resource that is wanted.
-    pub fn wanted(spec: S) -> Self {
-        Self {
-            spec,
-            status: S::Status::default(),
-        }
-    }
-}
-
-impl<S: CustomResource> Resource for Custom<S> {
+impl<S: CustomResource> Spec for S {
     const KIND: ResourceKind = ResourceKind::of::<S>();
 }

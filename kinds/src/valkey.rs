@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{
     Affinity, ResourceRequirements, Toleration, TopologySpreadConstraint,
 };
-use provider_composer::ResourceKind;
-use provider_openstack::graph::VALKEY_KIND;
 use serde::Serialize;
 
-use super::{Manifest, Spec};
+use crate::{Manifest, ResourceKind, Spec};
 
 /// A Valkey cluster.
 pub type Valkey = Manifest<ValkeySpec>;
@@ -64,5 +62,6 @@ pub struct Enabled {
 }
 
 impl Spec for ValkeySpec {
-    const KIND: ResourceKind = VALKEY_KIND;
+    const KIND: ResourceKind =
+        ResourceKind::namespaced("cache.cs.sap.com", "v1alpha1", "Valkey", "valkeys");
 }

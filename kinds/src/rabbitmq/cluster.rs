@@ -1,42 +1,15 @@
-//! The kinds of RabbitMQ's cluster operator (<https://github.com/rabbitmq/cluster-operator>, 2.16.0).
+//! The clusters.
 
 use k8s_openapi::api::core::v1::{
     Affinity, LocalObjectReference, PodSpec, ResourceRequirements, Toleration,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Resource, ResourceKind};
-use provider_openstack::PublishedImage;
-use provider_openstack::manifest::rabbitmq::ClusterTls;
 use serde::Serialize;
 
+use super::ClusterTls;
+use crate::{Manifest, ResourceKind, Spec};
+
 /// A RabbitMQ cluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct RabbitmqCluster {
-    /// Annotations of the operators.
-    pub metadata: ObjectMeta,
-    /// The desired RabbitMQ.
-    pub spec: RabbitmqClusterSpec,
-}
-
-impl Resource for RabbitmqCluster {
-    const KIND: ResourceKind = ResourceKind::namespaced(
-        "rabbitmq.com",
-        "v1beta1",
-        "RabbitmqCluster",
-        "rabbitmqclusters",
-    );
-}
-
-/// The image that the cluster operator runs for a RabbitMQ, with the variable of its environment that names another one
-/// (<https://github.com/rabbitmq/cluster-operator/blob/v2.16.0/main.go>).
-pub const IMAGE: (PublishedImage, &str) = (
-    PublishedImage {
-        registry: "docker.io/library",
-        name: "rabbitmq",
-        tag: "4.1.1-management",
-    },
-    "RabbitMQ's cluster-operator 2.16.0: DEFAULT_RABBITMQ_IMAGE",
-);
+pub type RabbitmqCluster = Manifest<RabbitmqClusterSpec>;
 
 /// The wanted RabbitMQ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -115,4 +88,8 @@ pub struct Persistence {
 pub struct Configuration {
     /// Lines of rabbitmq.conf.
     pub additional_config: String,
+}
+
+impl Spec for RabbitmqClusterSpec {
+    const KIND: ResourceKind = <super::RabbitmqCluster as Spec>::KIND;
 }

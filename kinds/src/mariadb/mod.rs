@@ -1,9 +1,12 @@
-//! Kinds of mariadb-operator, k8s.mariadb.com/v1alpha1 (version 0.38).
+//! Kinds of mariadb-operator, k8s.mariadb.com/v1alpha1 (<https://github.com/mariadb-operator/mariadb-operator>, 0.38.1): what the clients of a
+//! server read and compose.
 
-use provider_composer::ResourceKind;
+pub mod server;
+
+use c5c3_api::parts::{NamedRef, SecretKeyRef};
 use serde::{Deserialize, Serialize};
 
-use super::Kind;
+use crate::{ResourceKind, Spec};
 
 const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
     ResourceKind::namespaced("k8s.mariadb.com", "v1alpha1", kind, plural)
@@ -25,7 +28,7 @@ pub struct MariaDb {
     /// A MaxScale that this object creates.
     pub max_scale: Enabled,
     /// A MaxScale that another object creates.
-    pub max_scale_ref: Option<Named>,
+    pub max_scale_ref: Option<NamedRef>,
 }
 
 /// Encryption of connections.
@@ -46,14 +49,7 @@ pub struct Enabled {
     pub enabled: bool,
 }
 
-/// A reference by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named {
-    /// Name.
-    pub name: String,
-}
-
-impl Kind for MariaDb {
+impl Spec for MariaDb {
     const KIND: ResourceKind = kind("MariaDB", "mariadbs");
 }
 
@@ -62,7 +58,7 @@ impl Kind for MariaDb {
 #[serde(rename_all = "camelCase")]
 pub struct Database {
     /// The server.
-    pub maria_db_ref: Named,
+    pub maria_db_ref: NamedRef,
     /// Name in SQL.
     pub name: String,
     /// Character set.
@@ -73,7 +69,7 @@ pub struct Database {
     pub cleanup_policy: String,
 }
 
-impl Kind for Database {
+impl Spec for Database {
     const KIND: ResourceKind = kind("Database", "databases");
 }
 
@@ -82,20 +78,20 @@ impl Kind for Database {
 #[serde(rename_all = "camelCase")]
 pub struct User {
     /// The server.
-    pub maria_db_ref: Named,
+    pub maria_db_ref: NamedRef,
     /// Name in SQL.
     pub name: String,
     /// Hosts that it may connect from.
     pub host: String,
     /// Its password.
-    pub password_secret_key_ref: SecretKey,
+    pub password_secret_key_ref: SecretKeyRef,
     /// Maximum number of connections.
     pub max_user_connections: u32,
     /// What happens to it when this object is deleted.
     pub cleanup_policy: String,
 }
 
-impl Kind for User {
+impl Spec for User {
     const KIND: ResourceKind = kind("User", "users");
 }
 
@@ -107,17 +103,8 @@ pub struct Account {
     pub name: Option<String>,
 }
 
-impl Kind for Account {
+impl Spec for Account {
     const KIND: ResourceKind = User::KIND;
-}
-
-/// A value of a Secret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SecretKey {
-    /// The Secret.
-    pub name: String,
-    /// The key.
-    pub key: String,
 }
 
 /// The privileges of a user.
@@ -125,7 +112,7 @@ pub struct SecretKey {
 #[serde(rename_all = "camelCase")]
 pub struct Grant {
     /// The server.
-    pub maria_db_ref: Named,
+    pub maria_db_ref: NamedRef,
     /// The privileges.
     pub privileges: Vec<String>,
     /// The database.
@@ -140,6 +127,6 @@ pub struct Grant {
     pub cleanup_policy: String,
 }
 
-impl Kind for Grant {
+impl Spec for Grant {
     const KIND: ResourceKind = kind("Grant", "grants");
 }

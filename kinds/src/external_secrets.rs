@@ -2,29 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use c5c3_api::control_plane::SecretStoreRef;
+use c5c3_api::parts::NamedRef;
+use serde::Serialize;
 
-use super::Kind;
-
-/// How often both sides of what OpenStack's services and agents can't work without are compared: the addresses of Ceph's monitors, keys
-/// and credentials. External Secrets follows neither the Secret that a PushSecret reads nor the store, so that a change arrives within
-/// two of these.
-pub const REFRESH: &str = "30s";
-
-/// Whether External Secrets writes into the status of a kind's objects when it last compared both sides, also where nothing has changed.
-pub fn is_refreshed(kind: &str) -> bool {
-    [PushSecret::KIND, ExternalSecret::KIND].contains(&kind)
-}
-
-/// The store that secrets travel through.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StoreRef {
-    /// Name of the store, the same in every cluster.
-    pub name: String,
-    /// `SecretStore` or `ClusterSecretStore`.
-    pub kind: String,
-}
+use crate::{ResourceKind, Spec};
 
 /// Spec of a PushSecret: a Secret's values written to a store.
 #[derive(Clone, Debug, Serialize)]
@@ -35,7 +17,7 @@ pub struct PushSecret {
     /// How often the values are compared.
     pub refresh_interval: &'static str,
     /// Where to.
-    pub secret_store_refs: Vec<StoreRef>,
+    pub secret_store_refs: [SecretStoreRef; 1],
     /// Where from.
     pub selector: PushSelector,
     /// Which keys.
@@ -47,7 +29,7 @@ impl PushSecret {
     pub fn whole(
         secret: String,
         path: String,
-        store: &StoreRef,
+        store: &SecretStoreRef,
         refresh_interval: &'static str,
     ) -> Self {
         let matching = PushMatch {
@@ -57,53 +39,50 @@ impl PushSecret {
                 property: None,
             },
         };
-        Self::of(secret, matching, store, refresh_interval)
+        Self::of(secret, [matching], store, refresh_interval)
     }
 
     /// Writes values of a Secret to a store. They are deleted with the PushSecret.
     pub fn of(
         secret: String,
-        matching: PushMatch,
-        store: &StoreRef,
+        matching: impl IntoIterator<Item = PushMatch>,
+        store: &SecretStoreRef,
         refresh_interval: &'static str,
     ) -> Self {
+        let data = matching.into_iter().map(|matching| PushData { matching });
         PushSecret {
             deletion_policy: "Delete",
             refresh_interval,
-            secret_store_refs: vec![store.clone()],
+            secret_store_refs: [store.clone()],
             selector: PushSelector {
-                secret: NamedSecret { name: secret },
+                secret: NamedRef { name: secret },
             },
-            data: vec![PushData { matching }],
+            data: data.collect(),
         }
     }
 }
 
-impl Kind for PushSecret {
-    const API_VERSION: &'static str = "external-secrets.io/v1alpha1";
-    const KIND: &'static str = "PushSecret";
+impl Spec for PushSecret {
+    const KIND: ResourceKind = ResourceKind::namespaced(
+        "external-secrets.io",
+        "v1alpha1",
+        "PushSecret",
+        "pushsecrets",
+    );
 }
 
 /// The Secret that is pushed.
 #[derive(Clone, Debug, Serialize)]
 pub struct PushSelector {
     /// By name, in the PushSecret's namespace.
-    pub secret: NamedSecret,
-}
-
-/// A Secret by name.
-#[derive(Clone, Debug, Serialize)]
-pub struct NamedSecret {
-    /// Name.
-    pub name: String,
+    pub secret: NamedRef,
 }
 
 /// One key of a PushSecret.
 #[derive(Clone, Debug, Serialize)]
-#[serde(rename = "data")]
 pub struct PushData {
-    #[serde(rename = "match")]
     /// Key and destination.
+    #[serde(rename = "match")]
     pub matching: PushMatch,
 }
 
@@ -136,7 +115,7 @@ pub struct ExternalSecret {
     /// How often the values are read.
     pub refresh_interval: &'static str,
     /// Where from.
-    pub secret_store_ref: StoreRef,
+    pub secret_store_ref: SecretStoreRef,
     /// Where to.
     pub target: Target,
     /// Which values.
@@ -152,7 +131,7 @@ impl ExternalSecret {
     pub fn whole(
         name: String,
         path: String,
-        store: &StoreRef,
+        store: &SecretStoreRef,
         refresh_interval: &'static str,
         creation_policy: &'static str,
         labels: BTreeMap<&'static str, &'static str>,
@@ -163,12 +142,12 @@ impl ExternalSecret {
             target: Target {
                 name,
                 creation_policy,
-                deletion_policy: "Retain",
-                template: Template {
+                deletion_policy: Some("Retain"),
+                template: Some(Template {
                     engine_version: "v2",
                     metadata: TemplateMetadata { labels },
                     data: BTreeMap::new(),
-                },
+                }),
             },
             data: Vec::new(),
             data_from: vec![DataFrom {
@@ -178,9 +157,13 @@ impl ExternalSecret {
     }
 }
 
-impl Kind for ExternalSecret {
-    const API_VERSION: &'static str = "external-secrets.io/v1";
-    const KIND: &'static str = "ExternalSecret";
+impl Spec for ExternalSecret {
+    const KIND: ResourceKind = ResourceKind::namespaced(
+        "external-secrets.io",
+        "v1",
+        "ExternalSecret",
+        "externalsecrets",
+    );
 }
 
 /// The Secret that an ExternalSecret makes.
@@ -191,10 +174,12 @@ pub struct Target {
     pub name: String,
     /// `Owner`: it is deleted with the ExternalSecret. `Orphan`: it stays.
     pub creation_policy: &'static str,
-    /// `Retain`: it stays when the store has no values for it.
-    pub deletion_policy: &'static str,
-    /// Its content.
-    pub template: Template,
+    /// `Retain`, which is the default: it stays when the store has no values for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletion_policy: Option<&'static str>,
+    /// Its content, where that isn't the values alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<Template>,
 }
 
 /// Content of a made Secret, in the templates of External Secrets.
@@ -243,7 +228,7 @@ pub struct Extract {
 #[serde(rename_all = "camelCase")]
 pub struct ExternalData {
     /// Name in the template.
-    pub secret_key: &'static str,
+    pub secret_key: String,
     /// Where it is.
     pub remote_ref: ExternalRemoteRef,
 }
@@ -254,5 +239,5 @@ pub struct ExternalRemoteRef {
     /// Path in the store.
     pub key: String,
     /// Property at that path.
-    pub property: &'static str,
+    pub property: String,
 }

@@ -1,11 +1,12 @@
-//! Kinds of RabbitMQ's operators, rabbitmq.com/v1beta1 (cluster-operator 2.16, messaging-topology-operator 1.17).
+//! Kinds of RabbitMQ's operators, rabbitmq.com/v1beta1 (<https://github.com/rabbitmq/cluster-operator>, 2.16.0, and
+//! messaging-topology-operator 1.17): what the clients of a cluster read and compose.
 
-use provider_composer::{Key, ObservedState, ResourceKind};
+pub mod cluster;
+
+use c5c3_api::parts::NamedRef;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::mariadb::Named;
-use super::{Kind, Manifest};
+use crate::{ResourceKind, Spec};
 
 const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
     ResourceKind::namespaced("rabbitmq.com", "v1beta1", kind, plural)
@@ -31,7 +32,7 @@ pub struct ClusterTls {
     pub secret_name: Option<String>,
 }
 
-impl Kind for RabbitmqCluster {
+impl Spec for RabbitmqCluster {
     const KIND: ResourceKind = kind("RabbitmqCluster", "rabbitmqclusters");
 }
 
@@ -42,10 +43,10 @@ pub struct Vhost {
     /// Its name in RabbitMQ.
     pub name: String,
     /// The RabbitMQ cluster.
-    pub rabbitmq_cluster_reference: Named,
+    pub rabbitmq_cluster_reference: NamedRef,
 }
 
-impl Kind for Vhost {
+impl Spec for Vhost {
     const KIND: ResourceKind = kind("Vhost", "vhosts");
 }
 
@@ -54,12 +55,12 @@ impl Kind for Vhost {
 #[serde(rename_all = "camelCase")]
 pub struct User {
     /// The Secret with `username` and `password`. It is read once, when the user is created.
-    pub import_credentials_secret: Named,
+    pub import_credentials_secret: NamedRef,
     /// The RabbitMQ cluster.
-    pub rabbitmq_cluster_reference: Named,
+    pub rabbitmq_cluster_reference: NamedRef,
 }
 
-impl Kind for User {
+impl Spec for User {
     const KIND: ResourceKind = kind("User", "users");
 }
 
@@ -74,10 +75,10 @@ pub struct Permission {
     /// The permissions.
     pub permissions: Permissions,
     /// The RabbitMQ cluster.
-    pub rabbitmq_cluster_reference: Named,
+    pub rabbitmq_cluster_reference: NamedRef,
 }
 
-impl Kind for Permission {
+impl Spec for Permission {
     const KIND: ResourceKind = kind("Permission", "permissions");
 }
 
@@ -85,33 +86,14 @@ impl Kind for Permission {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Grantee {
-    user: Option<String>,
-    user_reference: Option<Named>,
+    /// Its name in RabbitMQ.
+    pub user: Option<String>,
+    /// The User, where the Permission names that instead.
+    pub user_reference: Option<NamedRef>,
 }
 
-impl Kind for Grantee {
+impl Spec for Grantee {
     const KIND: ResourceKind = Permission::KIND;
-}
-
-impl Grantee {
-    /// The user's name in RabbitMQ; none while the User that the Permission refers to isn't created there.
-    ///
-    /// # Errors
-    /// The User can't be read; the message says why.
-    pub fn name(
-        self,
-        namespace: &str,
-        observed: &ObservedState<'_>,
-    ) -> Result<Option<String>, String> {
-        let Some(reference) = self.user_reference else {
-            return Ok(self.user);
-        };
-        let user = observed.object(&Key::of::<Manifest<User>>(namespace, &reference.name));
-        Ok(user.known()?.and_then(|user| {
-            let name = user.pointer("/status/username").and_then(Value::as_str);
-            name.map(str::to_owned)
-        }))
-    }
 }
 
 /// Permissions on queues and exchanges, as regular expressions of their names.

@@ -7,27 +7,27 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Kind;
+use crate::{ResourceKind, Spec};
 
 /// Namespace of Rook and its CephCluster in every storage cluster.
 pub const NAMESPACE: &str = "rook-ceph";
 
 macro_rules! ceph_kind {
-    ($($type:ident),*) => {$(
-        impl Kind for $type {
-            const API_VERSION: &'static str = "ceph.rook.io/v1";
-            const KIND: &'static str = stringify!($type);
+    ($($type:ident $plural:literal,)*) => {$(
+        impl Spec for $type {
+            const KIND: ResourceKind =
+                ResourceKind::namespaced("ceph.rook.io", "v1", stringify!($type), $plural);
         }
     )*};
 }
-ceph_kind!(
-    CephCluster,
-    CephBlockPool,
-    CephClient,
-    CephFilesystem,
-    CephObjectStore,
-    CephObjectStoreUser
-);
+ceph_kind! {
+    CephCluster "cephclusters",
+    CephBlockPool "cephblockpools",
+    CephClient "cephclients",
+    CephFilesystem "cephfilesystems",
+    CephObjectStore "cephobjectstores",
+    CephObjectStoreUser "cephobjectstoreusers",
+}
 
 /// Spec of a CephBlockPool: an RBD pool.
 #[derive(Clone, Debug, Serialize)]
@@ -298,10 +298,19 @@ pub struct DeviceSet {
 /// A claim of a disk.
 #[derive(Clone, Debug, Serialize)]
 pub struct VolumeClaimTemplate {
-    /// Name and the annotation that sets the device class.
-    pub metadata: super::ObjectMeta,
+    /// Name and annotations.
+    pub metadata: ClaimMetadata,
     /// What is claimed.
     pub spec: VolumeClaim,
+}
+
+/// Name and annotations of a claim of a disk.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClaimMetadata {
+    /// Name.
+    pub name: &'static str,
+    /// Annotations, with that which sets the device class.
+    pub annotations: BTreeMap<&'static str, String>,
 }
 
 /// What is claimed of a disk.

@@ -1,10 +1,9 @@
 //! Kinds of cert-manager, cert-manager.io/v1.
 
 use c5c3_api::parts::IssuerRef;
-use provider_composer::ResourceKind;
 use serde::{Deserialize, Serialize};
 
-use super::Kind;
+use crate::{ResourceKind, Spec};
 
 /// A certificate that cert-manager renews before it expires.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +34,7 @@ pub struct Certificate {
     pub issuer_ref: IssuerRef,
 }
 
-impl Kind for Certificate {
+impl Spec for Certificate {
     const KIND: ResourceKind =
         ResourceKind::namespaced("cert-manager.io", "v1", "Certificate", "certificates");
 }
@@ -54,7 +53,7 @@ pub enum Issuer {
     },
 }
 
-impl Kind for Issuer {
+impl Spec for Issuer {
     const KIND: ResourceKind =
         ResourceKind::namespaced("cert-manager.io", "v1", "Issuer", "issuers");
 }

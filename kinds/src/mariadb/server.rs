@@ -1,4 +1,4 @@
-//! The kinds of mariadb-operator (<https://github.com/mariadb-operator/mariadb-operator>, 0.38.1).
+//! The servers and their backups.
 
 use std::collections::BTreeMap;
 
@@ -7,54 +7,13 @@ use k8s_openapi::api::core::v1::{
     LocalObjectReference, PodSecurityContext, ResourceRequirements, SecurityContext, Toleration,
     TopologySpreadConstraint,
 };
-use provider_composer::ResourceKind;
-use provider_openstack::PublishedImage;
 use serde::Serialize;
 
-use super::{Manifest, Spec};
+use super::kind;
+use crate::{Manifest, ResourceKind, Spec};
 
 /// A MariaDB server, or a Galera cluster of them. Its condition Ready says nothing of a generation.
 pub type MariaDb = Manifest<MariaDbSpec>;
-
-pub use provider_openstack::manifest::mariadb::WATCH;
-
-/// The images that mariadb-operator runs for a MariaDB and its backups, each with the setting of its chart that names another one
-/// (<https://github.com/mariadb-operator/mariadb-operator/blob/v0.38.1/deploy/charts/mariadb-operator/values.yaml>).
-pub const IMAGES: [(PublishedImage, &str); 4] = [
-    (
-        PublishedImage {
-            registry: "docker-registry1.mariadb.com/library",
-            name: "mariadb",
-            tag: "11.4.5",
-        },
-        "mariadb-operator 0.38.1: config.mariadbImage",
-    ),
-    // Beside the members of Galera, and in Jobs of backups.
-    (
-        PublishedImage {
-            registry: "docker-registry3.mariadb.com/mariadb-operator",
-            name: "mariadb-operator",
-            tag: "0.38.1",
-        },
-        "mariadb-operator 0.38.1: image.repository",
-    ),
-    (
-        PublishedImage {
-            registry: "docker.io/prom",
-            name: "mysqld-exporter",
-            tag: "v0.15.1",
-        },
-        "mariadb-operator 0.38.1: config.exporterImage",
-    ),
-    (
-        PublishedImage {
-            registry: "docker-registry2.mariadb.com/mariadb",
-            name: "maxscale",
-            tag: "23.08.5",
-        },
-        "mariadb-operator 0.38.1: config.maxscaleImage",
-    ),
-];
 
 /// The wanted MariaDB.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -232,8 +191,7 @@ pub struct Tls {
 }
 
 impl Spec for MariaDbSpec {
-    const KIND: ResourceKind =
-        ResourceKind::namespaced("k8s.mariadb.com", "v1alpha1", "MariaDB", "mariadbs");
+    const KIND: ResourceKind = <super::MariaDb as Spec>::KIND;
 }
 
 /// Backups of a MariaDB by mariadb-dump. Storage and retention can't be changed.
@@ -334,6 +292,5 @@ pub struct ObjectStoreTls {
 }
 
 impl Spec for BackupSpec {
-    const KIND: ResourceKind =
-        ResourceKind::namespaced("k8s.mariadb.com", "v1alpha1", "Backup", "backups");
+    const KIND: ResourceKind = kind("Backup", "backups");
 }

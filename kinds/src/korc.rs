@@ -4,8 +4,9 @@
 use std::marker::PhantomData;
 
 use c5c3_api::control_plane::CloudCredentialsRef;
-use provider_composer::{Resource, ResourceKind};
 use serde::{Deserialize, Serialize};
+
+use crate::{Resource, ResourceKind};
 
 /// What K-ORC makes or imports in Keystone: the fields of a resource of one kind.
 pub trait Managed: Serialize {

@@ -1,0 +1,18 @@
+//! What kinds of resources are called, and the kinds of other projects, as far as they are composed or read. Each is checked against its
+//! own schema in the lab. No logic, no client.
+
+pub mod ceph;
+pub mod cert_manager;
+pub mod external_secrets;
+pub mod gardener;
+pub mod gateway;
+mod kind;
+pub mod korc;
+mod manifest;
+pub mod mariadb;
+pub mod prometheus;
+pub mod rabbitmq;
+pub mod valkey;
+
+pub use kind::{Resource, ResourceKind, Spec};
+pub use manifest::Manifest;
