@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::desired::DesiredState;
 use crate::key::Key;
-use crate::owner::{self, Owner};
+use crate::owner::{self, MANAGED_BY, Owner};
 use crate::subject::{Metadata, Subject};
 
 /// The result of one reconcile, for a runtime to apply in this order: objects are applied, Secrets that don't exist are
@@ -72,8 +72,6 @@ impl Composed {
     }
 }
 
-/// Label with the operator that applies an object.
-pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Label with the ControlPlane that an object is part of; a child inherits it from its parent.
 const PART_OF: &str = "app.kubernetes.io/part-of";
 

@@ -6,8 +6,8 @@ use std::fmt;
 use k8s_openapi::ByteString;
 use serde_json::json;
 
-use crate::composed::MANAGED_BY;
 use crate::key::Key;
+use crate::owner::MANAGED_BY;
 use crate::owner::Owner;
 
 /// Annotation of a Secret that is deleted when it isn't wanted any more. One without it is kept.

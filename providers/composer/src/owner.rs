@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use crate::subject::Metadata;
 
+/// Label with the operator that applies an object.
+pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Label with the owner's kind.
 const KIND: &str = "c5c3.io/owner-kind";
 /// Label with the owner's namespace.

@@ -12,26 +12,25 @@ use provider_composer::{DesiredState, ObservedState, Progress};
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
+use crate::metrics;
 use crate::pod::{Program, Source, pod, requirements, spread};
 use crate::reverse_proxy::ReverseProxy;
-use crate::rollout::Controller;
+use crate::rollout::{Controller, DRAIN, GRACE};
 use crate::service::API;
-use crate::tls::Certificate;
+use crate::tls::{CERTIFICATE, Certificate};
 use crate::uwsgi::{self, READY, Workers};
-use crate::{messaging, metrics};
 
-/// How long a terminating pod keeps serving, in seconds: until no client sends it new requests.
-pub(crate) const DRAIN: i64 = 15;
-/// How long requests in flight may take after that, in seconds.
-pub(crate) const GRACE: i64 = 60;
 /// How long a program may take to end after its calls have ended or were interrupted, in seconds.
 const EXIT: u32 = 15;
 /// The variable of oslo.service's option: on SIGTERM its launchers stop servers of RPC, which take no new calls, wait for those that run,
 /// and exit after so many seconds, 60 by default (`_graceful_shutdown` and `ProcessLauncher.wait` of oslo.service 4.3). Services of Cinder
 /// report no state meanwhile (`Service.stop` of Cinder 27).
 const SHUTDOWN: &str = "OS_DEFAULT__GRACEFUL_SHUTDOWN_TIMEOUT";
-/// The folder of the certificate in a pod.
-pub const CERTIFICATE: &str = "/etc/tls";
+
+/// The environment variables of oslo.config for the two parts of the names of the queue manager's queues
+/// (<https://docs.openstack.org/oslo.config/latest/reference/drivers.html#environment>).
+const HOST_NAME: &str = "OS_OSLO_MESSAGING_RABBIT__HOSTNAME";
+const PROCESS_NAME: &str = "OS_OSLO_MESSAGING_RABBIT__PROCESSNAME";
 
 /// The pods of a component.
 pub struct Pods {
@@ -92,7 +91,7 @@ impl Pods {
         let (labels, service) = (component.selector(), component.service);
         let mut program = self.program.clone();
         if !service.definition.buses.is_empty() {
-            program = messaging::name_queues(program, &component.container());
+            program = name_queues(program, &component.container());
         }
         if let ComponentKind::Wsgi { module, port, .. } = component.definition.kind {
             let proxied = self.reverse_proxy.is_some();
@@ -265,4 +264,12 @@ fn probe(path: &str, port: &IntOrString, encrypted: bool) -> Probe {
         timeout_seconds: Some(5),
         ..Probe::default()
     }
+}
+
+/// Names the queues of a container by its pod and its own name. Two processes with the same name would receive each other's replies.
+/// The host name isn't suitable: Kubernetes shortens it to 63 characters, which may remove the part that distinguishes two pods.
+fn name_queues(program: Program, container: &str) -> Program {
+    program
+        .field(HOST_NAME, "metadata.name")
+        .variable(PROCESS_NAME, container)
 }

@@ -15,7 +15,7 @@ use provider_composer::{
 
 use crate::digest::digest;
 use crate::files;
-use crate::migration::Phase;
+use crate::phase::Phase;
 use crate::pod::{Program, pod};
 use crate::release::Release;
 use crate::rollout::START_DEADLINE;

@@ -30,10 +30,6 @@ const PUBLIC_AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 const WAITING: Reason = Reason::WaitingFor("Messaging");
 /// The folder of lock files, which every container can write to.
 const LOCK_PATH: &str = "/tmp";
-/// The environment variables of oslo.config for the two parts of the names of the queue manager's queues
-/// (<https://docs.openstack.org/oslo.config/latest/reference/drivers.html#environment>).
-const HOST_NAME: &str = "OS_OSLO_MESSAGING_RABBIT__HOSTNAME";
-const PROCESS_NAME: &str = "OS_OSLO_MESSAGING_RABBIT__PROCESSNAME";
 /// The keys of a Secret that RabbitMQ's operator reads user and password from.
 const IMPORTED: [&str; 2] = ["username", "password"];
 
@@ -195,14 +191,6 @@ impl Messaging {
     pub fn place(&self) -> String {
         format!("{}/{}", self.server.members.join(","), self.vhost)
     }
-}
-
-/// Names the queues of a container by its pod and its own name. Two processes with the same name would receive each other's replies.
-/// The host name isn't suitable: Kubernetes shortens it to 63 characters, which may remove the part that distinguishes two pods.
-pub(crate) fn name_queues(program: Program, container: &str) -> Program {
-    program
-        .field(HOST_NAME, "metadata.name")
-        .variable(PROCESS_NAME, container)
 }
 
 /// A user of a message bus, and the server if it is external.

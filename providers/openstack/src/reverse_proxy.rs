@@ -6,9 +6,9 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::deployment::CERTIFICATE;
 use crate::pod::container;
 use crate::service::{API, Service};
+use crate::tls::CERTIFICATE;
 
 /// The upstream's port, in uwsgi's protocol; only the pod itself reaches it.
 pub const BEHIND: u16 = 5001;

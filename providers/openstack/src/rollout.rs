@@ -15,7 +15,6 @@ use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reas
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
-use crate::deployment::{DRAIN, GRACE};
 use crate::files;
 use crate::pod::selector;
 use crate::service::{COMPONENT, INSTANCE, Service};
@@ -25,6 +24,10 @@ use seen::{Seen, SeenDeployment, SeenStatefulSet};
 /// The reason of a Deployment's condition `Progressing` once its rollout is complete
 /// (<https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#complete-deployment>).
 const ROLLED: &str = "NewReplicaSetAvailable";
+/// How long a terminating pod keeps serving, in seconds: until no client sends it new requests.
+pub(crate) const DRAIN: i64 = 15;
+/// How long requests in flight may take after that, in seconds.
+pub(crate) const GRACE: i64 = 60;
 /// How long a rollout may make no progress before that is reported.
 const START: SignedDuration = SignedDuration::from_secs(60);
 /// Seconds in which a pod must start, Kubernetes' own default. Until then the kubelet may still pull its image.

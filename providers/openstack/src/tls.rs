@@ -10,6 +10,9 @@ use crate::prerequisite::Prerequisite;
 use crate::secret::Values;
 use crate::service::Service;
 
+/// The folder of the certificate in a pod.
+pub const CERTIFICATE: &str = "/etc/tls";
+
 /// The certificate of a service's API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {

@@ -1,8 +1,8 @@
 //! uwsgi, which serves the WSGI components.
 
 use crate::component::Component;
-use crate::deployment::CERTIFICATE;
 use crate::reverse_proxy::BEHIND;
+use crate::tls::CERTIFICATE;
 use crate::{files, metrics};
 
 /// Path of the readiness check, which needs the database.

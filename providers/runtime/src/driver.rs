@@ -5,7 +5,9 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::external::REMEMBERED;
+/// How long a response is valid, unless its driver says otherwise. External systems have no watch, so what depends on a
+/// response is reconciled again then.
+pub(crate) const REMEMBERED: Duration = Duration::from_secs(300);
 
 /// Reads and changes one external system, for instance Keystone. Requests are JSON that a composer writes and this driver
 /// understands; they may hold a credential, so they are never shown. The field `access` tells instances of a system apart: a call

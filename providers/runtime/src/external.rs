@@ -14,10 +14,6 @@ use tokio::time::{Instant, timeout};
 use crate::apply::Digest;
 use crate::driver::{Driver, DriverError};
 
-/// How long a response is valid, unless its driver says otherwise. External systems have no watch, so what depends on a
-/// response is reconciled again then.
-pub(crate) const REMEMBERED: Duration = Duration::from_secs(300);
-
 /// How many requests to one instance of a system run concurrently. Others wait, so a slow instance delays its own requests only.
 const REQUESTS: usize = 4;
 

@@ -10,7 +10,7 @@ use tracing::{error, warn};
 
 use super::{Controller, Moment, Round, Subject};
 use crate::cache::{View, Wanted};
-use crate::external::REMEMBERED;
+use crate::driver::REMEMBERED;
 
 /// How often a reconcile composes, each time with what was fetched since. The limit stops a composer that looks up more
 /// each time. After a start, the composer that needs most needs two rounds less (`providers/operators/tests/previous`).
