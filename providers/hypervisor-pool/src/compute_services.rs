@@ -18,11 +18,9 @@ use crate::leftovers::{self, Leftovers};
 use crate::lost;
 use crate::named;
 use crate::nodes::{self, Node};
-use crate::nova::{Access, Change, Question, Service, VALID, after};
+use crate::nova::{Access, Change, Question, Service, VALID, after, drained};
 use crate::recorded;
 
-/// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
-pub const DISABLED: &str = "drained by the HypervisorShare";
 /// How the reason of a compute service begins that nova-compute disabled by itself.
 const DISABLED_BY_ITSELF: &str = "AUTO:";
 /// The condition that says whether nova-compute of all nodes reports to Nova.
@@ -168,28 +166,26 @@ impl Api {
         }
         for node in leases.nodes() {
             let name = node.metadata.name.as_str();
-            let service = self.services.get(name);
-            let id = || {
-                service
-                    .map(|service| service.id.clone())
-                    .unwrap_or_default()
-            };
-            let disabled = service.map(|service| service.disabled.as_deref());
-            match (nodes::phase(node), disabled) {
-                (LeasePhase::Leased, Some(Some(reason))) if reason.starts_with(DISABLED) => {
-                    self.call(Change::Enable { service: id() }, desired)?;
+            match (nodes::phase(node), self.services.get(name)) {
+                (LeasePhase::Leased, Some(service)) if service.is_drained() => {
+                    let (service, host) = (service.id.clone(), name.to_owned());
+                    self.call(Change::Enable { service, host }, desired)?;
                 }
                 (LeasePhase::Leased | LeasePhase::Wiping, _) => {}
-                (phase @ (LeasePhase::Draining | LeasePhase::Releasing), Some(None))
-                    if phase == LeasePhase::Draining || !reports.evidence(node).has_no_agent =>
+                (phase @ (LeasePhase::Draining | LeasePhase::Releasing), Some(service))
+                    if service.disabled.is_none()
+                        && (phase == LeasePhase::Draining
+                            || !reports.evidence(node).has_no_agent) =>
                 {
                     let since = nodes::since(node).unwrap_or_default();
-                    let reason = format!("{DISABLED} {} since {since}", share.name());
-                    let service = id();
-                    self.call(Change::Disable { service, reason }, desired)?;
+                    let change = Change::Disable {
+                        service: service.id.clone(),
+                        host: name.to_owned(),
+                        reason: drained(share.name(), since),
+                    };
+                    self.call(change, desired)?;
                 }
-                (phase, _) if asked.contains(name) => {
-                    let host = name.to_owned();
+                (phase, service) if asked.contains(name) => {
                     let Lookup::Found(occupants) = self.occupants(name, observed) else {
                         continue;
                     };
@@ -204,8 +200,11 @@ impl Api {
                     reports.add(node, service.map(|_| ComputeState::Disabled), instances);
                     // nova-compute registers anew as long as it runs.
                     let is_empty = instances == 0 && reports.evidence(node).has_no_agent;
-                    if service.is_some() && phase == LeasePhase::Releasing && is_empty {
-                        let service = id();
+                    if let Some(service) = service
+                        && phase == LeasePhase::Releasing
+                        && is_empty
+                    {
+                        let (service, host) = (service.id.clone(), name.to_owned());
                         self.call(Change::Delete { service, host }, desired)?;
                     }
                 }

@@ -55,10 +55,11 @@ pub fn reconcile(
         desired.conditions.note(CONDITION, &progress);
         desired.requeue_at(after(VALID, observed));
     }
-    let services = ready.into_iter().filter_map(|host| api.services.get(host));
-    for service in services {
-        let service = service.id.clone();
-        api.call(Change::Enable { service }, desired)?;
+    for host in ready {
+        if let Some(service) = api.services.get(host) {
+            let (service, host) = (service.id.clone(), host.clone());
+            api.call(Change::Enable { service, host }, desired)?;
+        }
     }
     Ok(())
 }

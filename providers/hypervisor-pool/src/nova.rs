@@ -103,12 +103,25 @@ pub struct Service {
 /// Why a compute service is disabled that registered in a cell whose conductors have `enable_new_services = false`
 /// (nova/db/main/api.py, `service_create`).
 const NEW: &str = "New compute service disabled due to config option.";
+/// How the reason of a compute service begins that this operator disabled. One that is disabled for another reason stays so.
+const DRAINED: &str = "drained by the HypervisorShare";
 
 impl Service {
     /// Whether it is disabled since it registered, so that it never had a server from the scheduler.
     pub(crate) fn is_new(&self) -> bool {
         self.disabled.as_deref() == Some(NEW)
     }
+
+    /// Whether this operator disabled it for a drain.
+    pub(crate) fn is_drained(&self) -> bool {
+        let reason = self.disabled.as_deref();
+        reason.is_some_and(|reason| reason.starts_with(DRAINED))
+    }
+}
+
+/// Returns why a compute service is disabled while its node is drained, for users of Nova.
+pub(crate) fn drained(share: &str, since: &str) -> String {
+    format!("{DRAINED} {share} since {since}")
 }
 
 /// What is on a host.
@@ -179,6 +192,8 @@ pub enum Change {
     Disable {
         /// Its UUID.
         service: String,
+        /// The host.
+        host: String,
         /// Why, for users of Nova.
         reason: String,
     },
@@ -186,6 +201,8 @@ pub enum Change {
     Enable {
         /// Its UUID.
         service: String,
+        /// The host.
+        host: String,
     },
     /// A compute service is deleted, with its resource provider and the chassis of its host.
     Delete {
@@ -264,6 +281,24 @@ pub enum Change {
         /// The host.
         host: String,
     },
+}
+
+impl Change {
+    /// Returns whether it is to be carried out, given the compute services, by host, as they are right before. An answer is valid for
+    /// [`VALID`] seconds, in which a person may disable a compute service: it stays so, for the person's reason.
+    pub fn is_due(&self, services: &BTreeMap<String, Service>) -> bool {
+        let (Self::Enable { service, host } | Self::Disable { service, host, .. }) = self else {
+            return true;
+        };
+        let found = services.get(host).filter(|found| found.id == *service);
+        found.is_some_and(|found| {
+            let is_permitted = match self {
+                Self::Enable { .. } => found.is_new(),
+                _ => found.disabled.is_none(),
+            };
+            is_permitted || found.is_drained()
+        })
+    }
 }
 
 impl Access {

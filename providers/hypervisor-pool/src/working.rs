@@ -20,7 +20,7 @@ use provider_composer::{DesiredState, Live, Lookup, Progress, Reason, Subject};
 use provider_openstack::Prerequisite;
 
 use crate::aggregate::WAITS;
-use crate::compute_services::{Computes, DISABLED};
+use crate::compute_services::Computes;
 use crate::drain::Reports;
 use crate::leases::Leases;
 use crate::named;
@@ -176,7 +176,7 @@ impl Hosts<'_> {
             _ if is_missing(self.computes.listed.as_ref()) => Some(Fault::Unlisted),
             _ if is_missing(self.computes.inside.as_ref()) => Some(Fault::Outside),
             // The operator's own ends with the drain.
-            Some(why) if !why.starts_with(DISABLED) => Some(Fault::Disabled),
+            Some(_) if !service.is_drained() => Some(Fault::Disabled),
             _ => None,
         }
     }

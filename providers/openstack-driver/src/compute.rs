@@ -66,6 +66,13 @@ pub(crate) async fn services(session: &Session) -> Result<BTreeMap<String, Servi
     services_of(session, "/os-services?binary=nova-compute").await
 }
 
+/// The compute services of one host, by host, as they are now.
+async fn services_on(session: &Session, host: &str) -> Result<BTreeMap<String, Service>, Error> {
+    let host = encoded(host);
+    let path = format!("/os-services?binary=nova-compute&host={host}");
+    services_of(session, &path).await
+}
+
 async fn services_of(session: &Session, path: &str) -> Result<BTreeMap<String, Service>, Error> {
     let nova = nova(session)?;
     let found: Vec<Found> = list(nova, path, "services").await?;
@@ -93,15 +100,14 @@ async fn services_of(session: &Session, path: &str) -> Result<BTreeMap<String, S
 /// lists those that are deleted softly only where it is asked to (nova/db/main/api.py, `instance_get_all_by_filters_sort`); their disks
 /// and domains stay. Both lists lack what is in a cell that doesn't answer, so its service is read after them.
 pub(crate) async fn occupants(session: &Session, host: &str) -> Result<Occupants, Error> {
-    let (nova, host) = (nova(session)?, encoded(host));
-    let path = format!("/servers?all_tenants=1&soft_deleted=true&host={host}");
+    let (nova, encoded) = (nova(session)?, encoded(host));
+    let path = format!("/servers?all_tenants=1&soft_deleted=true&host={encoded}");
     let servers: Vec<Value> = list(nova, &path, "servers").await?;
     let migrations = match servers.is_empty() {
-        true => first_under_way(nova, &host).await?,
-        false => latest(nova, &host, None).await?.under_way,
+        true => first_under_way(nova, &encoded).await?,
+        false => latest(nova, &encoded, None).await?.under_way,
     };
-    let path = format!("/os-services?binary=nova-compute&host={host}");
-    services_of(session, &path).await?;
+    services_on(session, host).await?;
     Ok(Occupants {
         servers: count(servers.len()),
         migrations: count(migrations),
@@ -162,9 +168,15 @@ pub(crate) async fn aggregates(session: &Session) -> Result<Vec<Aggregate>, Erro
     Ok(aggregates.collect())
 }
 
-/// Changes something. What is so already stays so.
+/// Changes something. What is so already stays so, and so does a compute service that a person has disabled since it was listed: after
+/// each call, whatever came of it, the operator reads anew.
 pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), Error> {
     let nova = nova(session)?;
+    if let Change::Disable { host, .. } | Change::Enable { host, .. } = change
+        && !change.is_due(&services_on(session, host).await?)
+    {
+        return Ok(());
+    }
     let service = |id: &str| format!("/os-services/{}", encoded(id));
     let aggregate = |id: u64| format!("/os-aggregates/{id}");
     let action = |id: u64| format!("/os-aggregates/{id}/action");
@@ -177,13 +189,14 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
         Change::Disable {
             service: id,
             reason,
+            ..
         } => (
             Method::PUT,
             service(id),
             Some(json!({ "status": "disabled", "disabled_reason": reason })),
             "the disabling of a compute service",
         ),
-        Change::Enable { service: id } => (
+        Change::Enable { service: id, .. } => (
             Method::PUT,
             service(id),
             Some(json!({ "status": "enabled" })),

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Key;
+use provider_hypervisor_pool::nova::{Change, Service};
+use rstest::rstest;
 use serde_json::json;
 
 use crate::drain::{cordon, node_key, phase, pod, report};
 use crate::fixture::*;
-use crate::nova::{Nova, later, started};
+use crate::nova::{Nova, PERSON, later, service, started};
 
 #[test]
 fn node_is_drained_in_nova_and_freed() {
@@ -77,6 +79,66 @@ fn node_that_stays_is_enabled_again_unless_an_administrator_disabled_it() {
     assert_eq!(phase(&cluster, "node-b"), None);
     assert_eq!(nova.disabled("node-b"), None);
     assert_eq!(nova.disabled("node-a").as_deref(), Some("broken fan"));
+}
+
+#[rstest]
+#[case::enabled(None, false, true)]
+#[case::new(
+    Some("New compute service disabled due to config option."),
+    true,
+    false
+)]
+#[case::drained(
+    Some("drained by the HypervisorShare prod since 20260201T000015Z"),
+    true,
+    true
+)]
+#[case::by_a_person(Some(PERSON), false, false)]
+#[case::by_itself(Some("AUTO: Connection to libvirt lost: 1"), false, false)]
+#[case::forced_down(Some("forced down"), false, false)]
+fn compute_service_is_neither_enabled_nor_disabled_where_others_have_disabled_it(
+    #[case] reason: Option<&str>,
+    #[case] is_enabled: bool,
+    #[case] is_disabled: bool,
+) {
+    let found = Service {
+        disabled: reason.map(str::to_owned),
+        ..service("node-a", true)
+    };
+    let services = BTreeMap::from([("node-a".to_owned(), found)]);
+    for (id, is_there) in [("id-node-a", true), ("id-of-an-earlier-one", false)] {
+        let (service, host) = (id.to_owned(), "node-a".to_owned());
+        let enable = Change::Enable {
+            service: service.clone(),
+            host: host.clone(),
+        };
+        let disable = Change::Disable {
+            service,
+            host,
+            reason: "drained".to_owned(),
+        };
+        assert_eq!(enable.is_due(&services), is_there && is_enabled);
+        assert_eq!(disable.is_due(&services), is_there && is_disabled);
+        assert!(!disable.is_due(&BTreeMap::new()));
+    }
+}
+
+/// Nova's answers are up to ten seconds old.
+#[test]
+fn compute_service_that_a_person_disables_at_the_last_moment_stays_so() {
+    let (mut cluster, nova) = started();
+    nova.occupy("node-b", 1, 0);
+    for is_drained in [true, false] {
+        nova.change(|state| state.disabled_next = Some("node-b".to_owned()));
+        cordon(&mut cluster, "node-b", is_drained);
+        later(&mut cluster);
+        assert_eq!(phase(&cluster, "node-b").is_some(), is_drained);
+        assert_eq!(nova.disabled("node-b").as_deref(), Some(PERSON));
+
+        nova.change(|state| state.services.get_mut("node-b").unwrap().disabled = None);
+        later(&mut cluster);
+        assert_eq!(nova.disabled("node-b").is_some(), is_drained);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::drain::{cordon, phase};
 use crate::fixture::*;
-use crate::nova::{Nova, Placement, later, started};
+use crate::nova::{Nova, PERSON, Placement, later, started};
 
 const NEW: &str = "New compute service disabled due to config option.";
 
@@ -176,6 +176,15 @@ fn share_is_not_ready_while_nova_does_not_answer_before_its_hosts_are_enabled() 
             assert_eq!([status, reason], ["False", "WaitingForNova"]);
         }
     }
+}
+
+#[test]
+fn new_host_that_a_person_disables_at_the_last_moment_stays_disabled() {
+    let (mut cluster, nova) = with_new();
+    nova.change(|state| state.disabled_next = Some("node-b".to_owned()));
+    later(&mut cluster);
+    assert_eq!(nova.disabled("node-b").as_deref(), Some(PERSON));
+    assert_eq!(waits(&cluster), None);
 }
 
 #[test]

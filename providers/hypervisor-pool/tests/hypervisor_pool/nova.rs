@@ -15,10 +15,15 @@ use serde_json::Value;
 use crate::drain::drained;
 use crate::fixture::*;
 
+/// Why a person disables compute services.
+pub const PERSON: &str = "broken fan";
+
 /// What a Nova has.
 #[derive(Default)]
 pub struct State {
     pub services: BTreeMap<String, Service>,
+    /// The host whose compute service a person disables right before the next call.
+    pub disabled_next: Option<String>,
     pub occupants: BTreeMap<String, Occupants>,
     pub is_unreachable: bool,
     /// The hosts of which it doesn't say what is on them.
@@ -85,11 +90,20 @@ impl State {
         hosts.cloned().collect()
     }
 
-    /// Changes something, unless Nova would refuse it.
+    /// Changes something as the driver does, unless Nova would refuse it.
     fn change(&mut self, change: Change) -> Result<(), String> {
+        if let Some(host) = self.disabled_next.take() {
+            let service = self.services.get_mut(&host).unwrap();
+            service.disabled = Some(PERSON.to_owned());
+        }
+        if !change.is_due(&self.services) {
+            return Ok(());
+        }
         match change {
-            Change::Disable { service, reason } => self.service(&service).1.disabled = Some(reason),
-            Change::Enable { service } => self.service(&service).1.disabled = None,
+            Change::Disable {
+                service, reason, ..
+            } => self.service(&service).1.disabled = Some(reason),
+            Change::Enable { service, .. } => self.service(&service).1.disabled = None,
             Change::Delete { service, host } => {
                 assert_eq!(*self.service(&service).0, host);
                 let found = self.occupants.get(&host).copied().unwrap_or_default();

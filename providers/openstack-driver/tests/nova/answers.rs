@@ -94,7 +94,6 @@ pub fn answer(request: &str) -> (u16, Value) {
         | "POST /v2.1/os-aggregates/8/action" => ok(json!({ "aggregate": {} })),
         "POST /v2.1/os-aggregates/7/action" | "PUT /v2.1/os-aggregates/10" => (409, json!({})),
         "PUT /v2.1/os-aggregates/7" => (400, json!({})),
-        "PUT /v2.1/os-services/1" => ok(json!({ "service": {} })),
         // Others may not know of the filter.
         "GET /v2.0/agents?id=node-a&id=node-b&id=node-c" => ok(json!({ "agents": [
             { "id": "node-a", "alive": true, "binary": "ovn-controller" },

@@ -4,6 +4,7 @@
 
 mod aggregates;
 mod answers;
+mod compute_services;
 mod flavors;
 mod identity;
 mod neutron;
@@ -179,37 +180,6 @@ async fn cell_that_does_not_answer_is_neither_without_services_nor_empty() -> Te
             )))
         );
     }
-    Ok(())
-}
-
-#[tokio::test]
-async fn compute_service_is_disabled_and_deleted_after_its_chassis() -> Test {
-    let (access, log) = server(answer).await?;
-    let (service, reason) = ("1".to_owned(), "drained".to_owned());
-    call(
-        &access,
-        Change::Disable {
-            service: service.clone(),
-            reason,
-        },
-    )
-    .await?;
-    call(&access, Change::Enable { service }).await?;
-    for (service, host) in [("2", "node-b"), ("gone", "node-a")] {
-        let (service, host) = (service.to_owned(), host.to_owned());
-        call(&access, Change::Delete { service, host }).await?;
-    }
-    assert_eq!(
-        *log.lock().unwrap(),
-        [
-            r#"PUT /v2.1/os-services/1 compute 2.69 {"disabled_reason": String("drained"), "status": String("disabled")}"#,
-            r#"PUT /v2.1/os-services/1 compute 2.69 {"status": String("enabled")}"#,
-            "DELETE /v2.0/agents/node-b",
-            "DELETE /v2.1/os-services/2 compute 2.69",
-            "DELETE /v2.0/agents/node-a",
-            "DELETE /v2.1/os-services/gone compute 2.69",
-        ]
-    );
     Ok(())
 }
 
