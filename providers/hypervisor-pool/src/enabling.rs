@@ -15,6 +15,7 @@ use crate::leases::Leases;
 use crate::members::{self, Inventory};
 use crate::named;
 use crate::nova::{Aggregate, Change, Service, VALID, after};
+use crate::working::had_worked;
 
 /// The condition: whether no leased node has a compute service that is disabled since it registered. Every reconcile of a share reports it,
 /// since claims let Nova disable new compute services where it is reported.
@@ -75,18 +76,10 @@ pub fn note_unread(share: &Subject<HypervisorShareSpec>, why: &str, desired: &mu
     desired.conditions.note(CONDITION, &unread(share, message));
 }
 
-/// Whether a share was Ready when Nova was last asked, as its status tells.
-pub fn was_ready(share: &Subject<HypervisorShareSpec>) -> bool {
-    let mut conditions = share.status.conditions.iter();
-    conditions.any(|said| {
-        let said = (said.type_.as_str(), said.status.as_str());
-        matches!(said, ("Ready", "True") | (CONDITION, "Unknown"))
-    })
-}
-
-/// What can't be read isn't known of a share that was Ready, whose servers run. Any other one waits for it: all of its hosts may be disabled.
+/// What can't be read isn't known of a share whose hosts worked, and whose servers run. Any other one waits for it: all of its hosts may be
+/// disabled.
 fn unread(share: &Subject<HypervisorShareSpec>, message: String) -> Progress {
-    match was_ready(share) {
+    match had_worked(share) {
         true => Progress::Unknown { message },
         false => Progress::waiting(Reason::WaitingFor("Nova"), message),
     }

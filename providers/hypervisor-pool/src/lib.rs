@@ -139,6 +139,7 @@ impl Composer for HypervisorShare {
             host_count: Some(leases.count()),
             draining: Some(leases.draining()),
             pending: Some(leases.pending()),
+            hosts_worked: working::worked(subject, &leases, &computes),
             surplus_counted: leases
                 .surplus_since()
                 .filter(|_| reports.has_servers())

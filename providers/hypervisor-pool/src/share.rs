@@ -20,8 +20,8 @@ use crate::leases::Leases;
 use crate::nodes::{self, LEASE, Node, PHASE};
 use crate::pod::{Agent, Nodes};
 use crate::traits::NOVA_COMPUTE;
-use crate::working::Hosts;
-use crate::{enabling, hold, libvirt, status};
+use crate::working::{Hosts, had_worked};
+use crate::{hold, libvirt, status};
 
 /// What a share composes, once it has nodes.
 pub struct Share<'a> {
@@ -158,7 +158,7 @@ impl<'a> Share<'a> {
             lacks,
             reports: self.reports,
             computes,
-            was_ready: enabling::was_ready(self.subject),
+            had_worked: had_worked(self.subject),
         };
         hosts.report(self.subject, self.leases, desired);
         self.ending(observed, desired);

@@ -6,14 +6,15 @@
 //! checks of the node, and Kubernetes takes that back from pods of a node that doesn't report any more
 //! (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `MarkPodsNotReady`).
 //!
-//! A share that wasn't Ready becomes Ready only by an answer of Nova: all of its compute services may be disabled since they registered.
+//! While Nova doesn't answer, pods decide alone, if enough nodes worked when it last answered. No other share becomes Ready without its
+//! answer: all of the compute services may be disabled since they registered.
 //!
 //! A node whose compute service an administrator has disabled is named, and counts as working: that is a choice, and its servers run.
 //! Servers start and run without uplinks and nova-migration, which have conditions of their own.
 //!
 //! What isn't seen here: whether a pod has the newest version, which the agents' own conditions say; and whether a server really starts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use provider_composer::{DesiredState, Live, Lookup, Progress, Reason, Subject};
@@ -25,6 +26,7 @@ use crate::drain::Reports;
 use crate::leases::Leases;
 use crate::named;
 use crate::nodes::Node;
+use crate::nova::Service;
 use crate::status::Lacks;
 
 /// The condition: whether all leased nodes work.
@@ -40,8 +42,8 @@ pub struct Hosts<'a> {
     pub reports: &'a Reports,
     /// What Nova has of the nodes.
     pub computes: &'a Computes,
-    /// Whether the share was Ready when Nova was last asked.
-    pub was_ready: bool,
+    /// Whether enough nodes worked when Nova last answered, as the status says.
+    pub had_worked: bool,
 }
 
 /// Why a node doesn't work. What a person has to correct is first. Claims repeat the text, so it has nothing of other control planes, as
@@ -52,7 +54,7 @@ enum Fault<'a> {
     Lacks,
     /// No pod of this agent is Ready there.
     Agent(&'a str),
-    /// Nova doesn't answer, and the share wasn't Ready before.
+    /// Nova doesn't answer, and too few nodes worked when it last did.
     Unasked,
     /// Its nova-compute doesn't report to Nova.
     Silent,
@@ -161,23 +163,52 @@ impl Hosts<'_> {
                 false => Fault::Agent(agent),
             });
         }
-        let services = match &self.computes.services {
-            Lookup::Found(services) => services,
-            Lookup::Unknown(_) if !self.was_ready => return Some(Fault::Unasked),
-            Lookup::Unknown(_) | Lookup::Missing => return None,
-        };
-        let Some(service) = services.get(name).filter(|service| service.is_up) else {
-            return Some(Fault::Silent);
-        };
-        let is_missing =
-            |hosts: Option<&BTreeSet<String>>| hosts.is_some_and(|hosts| !hosts.contains(name));
-        match &service.disabled {
-            Some(_) if service.is_new() => Some(Fault::New),
-            _ if is_missing(self.computes.listed.as_ref()) => Some(Fault::Unlisted),
-            _ if is_missing(self.computes.inside.as_ref()) => Some(Fault::Outside),
-            // The operator's own ends with the drain.
-            Some(_) if !service.is_drained() => Some(Fault::Disabled),
-            _ => None,
+        match &self.computes.services {
+            Lookup::Found(services) => fault_in_nova(name, services, self.computes),
+            Lookup::Unknown(_) if !self.had_worked => Some(Fault::Unasked),
+            Lookup::Unknown(_) | Lookup::Missing => None,
         }
     }
+}
+
+/// Returns why a node doesn't work as Nova answers, if it doesn't.
+fn fault_in_nova(
+    name: &str,
+    services: &BTreeMap<String, Service>,
+    computes: &Computes,
+) -> Option<Fault<'static>> {
+    let Some(service) = services.get(name).filter(|service| service.is_up) else {
+        return Some(Fault::Silent);
+    };
+    let is_missing =
+        |hosts: Option<&BTreeSet<String>>| hosts.is_some_and(|hosts| !hosts.contains(name));
+    match &service.disabled {
+        Some(_) if service.is_new() => Some(Fault::New),
+        _ if is_missing(computes.listed.as_ref()) => Some(Fault::Unlisted),
+        _ if is_missing(computes.inside.as_ref()) => Some(Fault::Outside),
+        // The operator's own ends with the drain.
+        Some(_) if !service.is_drained() => Some(Fault::Disabled),
+        _ => None,
+    }
+}
+
+/// Returns whether as many nodes as Ready needs work as Nova answers, or did when it last answered, whatever pods run on them.
+pub fn worked(share: &Subject<HypervisorShareSpec>, leases: &Leases, computes: &Computes) -> bool {
+    let services = match &computes.services {
+        Lookup::Found(services) => services,
+        Lookup::Unknown(_) => return had_worked(share),
+        Lookup::Missing => return false,
+    };
+    let working = leases.in_phase(LeasePhase::Leased).filter(|node| {
+        let fault = fault_in_nova(&node.metadata.name, services, computes);
+        matches!(fault, None | Some(Fault::Disabled))
+    });
+    u32::try_from(working.count()).is_ok_and(|working| working >= leases.least())
+}
+
+/// Returns what the status of a share says of that. An earlier operator, or one with an earlier CustomResourceDefinition, tells by Ready.
+pub fn had_worked(share: &Subject<HypervisorShareSpec>) -> bool {
+    let status = &share.status;
+    let mut conditions = status.conditions.iter();
+    status.hosts_worked || conditions.any(|said| said.type_ == "Ready" && said.status == "True")
 }

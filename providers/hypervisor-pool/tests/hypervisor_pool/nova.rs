@@ -61,6 +61,8 @@ pub struct State {
     /// How often servers on all hosts were counted.
     pub counted: usize,
     pub calls: usize,
+    /// Whether calls fail.
+    pub fails_calls: bool,
 }
 
 /// How a Placement answers.

@@ -73,7 +73,7 @@ impl System for Nova {
         let call: Call = serde_json::from_str(call).unwrap();
         self.change(|state| {
             state.calls += 1;
-            match state.is_unreachable {
+            match state.is_unreachable || state.fails_calls {
                 true => Err("nova can't be reached".to_owned()),
                 false => state.change(call.change),
             }

@@ -3,9 +3,10 @@
 use jiff::SignedDuration;
 use provider_composer_testing::Cluster;
 use rstest::rstest;
+use serde_json::json;
 
 use super::{NODES, ready, two_of_three, working, working_hosts};
-use crate::drain::pod;
+use crate::drain::{cordon, pod};
 use crate::fixture::*;
 use crate::nova::{Nova, later};
 
@@ -185,18 +186,71 @@ fn share_that_was_never_ready_waits_for_an_answer_of_nova() {
     assert_eq!(ready(&cluster), "True");
 }
 
-#[test]
-fn share_that_was_ready_becomes_ready_again_while_nova_does_not_answer() {
+/// Whichever fails first.
+#[rstest]
+#[case::nova(true)]
+#[case::agents(false)]
+fn share_that_was_ready_becomes_ready_again_while_nova_does_not_answer(
+    #[case] is_unreachable: bool,
+) {
     let (mut cluster, nova) = working(1);
-    nova.change(|state| state.is_unreachable = true);
+    nova.change(|state| state.is_unreachable = is_unreachable);
     later(&mut cluster);
     for is_ready in [false, true] {
         for node in NODES {
             pod(&mut cluster, "libvirt", node, Some(is_ready));
         }
         later(&mut cluster);
+        assert_eq!(ready(&cluster) == "True", is_ready);
+        nova.change(|state| state.is_unreachable = true);
+        later(&mut cluster);
+        assert_eq!(ready(&cluster) == "True", is_ready);
         let enabled = condition(&cluster, "prod", "ComputeServicesEnabled");
         assert_eq!(enabled[0], "Unknown");
-        assert_eq!(ready(&cluster) == "True", is_ready);
     }
+}
+
+/// The failure of the call is what Ready reported last.
+#[test]
+fn share_is_ready_while_nova_does_not_answer_since_a_call_failed() {
+    let (mut cluster, nova) = working(2);
+    nova.change(|state| state.fails_calls = true);
+    cordon(&mut cluster, "node-b", true);
+    later(&mut cluster);
+    assert_eq!(condition(&cluster, "prod", "Ready")[1], "SystemUnavailable");
+    nova.change(|state| state.is_unreachable = true);
+    later(&mut cluster);
+    assert_eq!(ready(&cluster), "True");
+    assert_eq!(working_hosts(&cluster)[0], "Unknown");
+    let [status, reason, _] = condition(&cluster, "prod", "ComputeServicesUp");
+    assert_eq!([&*status, &*reason], ["False", "LookupFailed"]);
+}
+
+/// It was Ready before that.
+#[test]
+fn share_of_which_too_few_hosts_worked_last_waits_for_an_answer_of_nova() {
+    let (mut cluster, nova) = working(3);
+    nova.change(|state| state.starting.insert("node-b".to_owned()));
+    later(&mut cluster);
+    for is_unreachable in [true, false] {
+        nova.change(|state| {
+            state.is_unreachable = is_unreachable;
+            state.starting.clear();
+        });
+        later(&mut cluster);
+        assert_eq!(ready(&cluster) == "True", !is_unreachable);
+    }
+}
+
+/// An earlier operator didn't report whether its hosts had worked.
+#[test]
+fn share_that_an_earlier_operator_called_ready_stays_ready_while_nova_does_not_answer() {
+    let (mut cluster, nova) = working(3);
+    let mut status = cluster.get(&share_key("prod")).unwrap()["status"].clone();
+    let worked = status.as_object_mut().unwrap().remove("hostsWorked");
+    assert_eq!(worked, Some(json!(true)));
+    cluster.set_status(&share_key("prod"), status);
+    nova.change(|state| state.is_unreachable = true);
+    later(&mut cluster);
+    assert_eq!(ready(&cluster), "True");
 }
