@@ -1,5 +1,6 @@
 //! Tenants and platform teams on a real Crossplane: pools first, then two tenants who share them, and what goes wrong.
 
+mod activity;
 mod admission;
 mod deletion;
 mod hostile;

@@ -3,10 +3,11 @@
 use lab::{Result, ensure, throughout_until};
 use serde_json::json;
 
+use super::activity;
 use super::tenants::CUSTOMER_B;
 use lab::claims::{CONTROL_PLANE, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, Site};
 
-/// A claim of the same name in another namespace is refused, and the elder doesn't notice.
+/// A claim of the same name in another namespace is refused, and so is a change of it that is invalid. The elder doesn't notice.
 pub async fn name_taken(site: &Site<'_>) -> Result<()> {
     // Crossplane may still wait until it tries again, after what happened to a pool and to the function.
     site.phase(OPENSTACK, CUSTOMER_B, "Ready").await?;
@@ -16,6 +17,12 @@ pub async fn name_taken(site: &Site<'_>) -> Result<()> {
     site.says(place, "Accepted", "NameTaken", "belongs to another claim")
         .await?;
     site.phase(OPENSTACK, place, "Failed").await?;
+    activity::shows(site, place, Some(("Stalled", "NameTaken"))).await?;
+    let twice = json!({"spec": {"storageClusters": ["st-pool-a", "infrastructure/st-pool-a"]}});
+    site.lab.management.edit(OPENSTACK, place, twice).await?;
+    site.says(place, "Accepted", "Invalid", "names st-pool-a twice")
+        .await?;
+    activity::refused(site, place).await?;
     let composed = site.composed_again(OPENSTACK, CUSTOMER_B);
     throughout_until("the elder stays Ready", composed, async || {
         let elder = site.get(OPENSTACK, CUSTOMER_B).await?;
@@ -71,6 +78,7 @@ pub async fn dedicated(site: &Site<'_>) -> Result<()> {
     )
     .await?;
     site.phase(OPENSTACK, place, "Pending").await?;
+    activity::shows(site, place, Some(("Stalled", "PoolDedicated"))).await?;
     site.lab
         .control_plane
         .gone(NAMESPACE, "openstack-finance-too")

@@ -3,6 +3,7 @@
 use lab::{Result, bail, ensure, seconds, throughout, throughout_until};
 use serde_json::json;
 
+use super::activity;
 use lab::claims::{
     BLOCK_POOL, CEPH, CONTROL_PLANE, CONTROL_PLANE_CLUSTER, HYPERVISORS, NAMESPACE, OPENSTACK,
     SHARE, STORAGE, Site, text,
@@ -28,6 +29,7 @@ pub async fn share_pools(site: &Site<'_>) -> Result<()> {
         Ok(())
     })
     .await?;
+    activity::shows(site, CUSTOMER_A, Some(("Reconciling", "PoolMissing"))).await?;
     let composite = site.composite(OPENSTACK, CUSTOMER_A).await?;
     let name = composite.metadata.name.unwrap_or_default();
     assert_eq!(
@@ -92,6 +94,7 @@ async fn become_ready(site: &Site<'_>) -> Result<()> {
     site.claim("claims/customer-b-staging").await?;
     for claim in [CUSTOMER_A, CUSTOMER_B] {
         let ready = site.phase(OPENSTACK, claim, "Ready").await?;
+        activity::shows(site, claim, None).await?;
         let status = &ready.data["status"];
         assert_eq!(
             status["endpoints"]["keystone"],
