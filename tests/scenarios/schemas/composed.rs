@@ -1,4 +1,5 @@
-//! What each claim and pool of examples/ composes, at first and once everything is well, asked of whoever has to take it.
+//! What each claim and pool of examples/ composes, at first and once everything is well, asked of whoever has to take it; and the
+//! inputs of Compositions.
 
 use c5c3_api::Generation;
 use function_c5c3_fixtures::{Outcome, Site, text};
@@ -6,6 +7,7 @@ use lab::{Garden, Machine, Result, ensure};
 use serde_json::{Value, json};
 
 use super::consumers::Consumers;
+use super::inputs;
 
 /// Every kind that the examples compose, in the cluster that gets it.
 const KINDS: [(&str, &str); 27] = [
@@ -59,9 +61,10 @@ const KINDS: [(&str, &str); 27] = [
     ("storage", "external-secrets.io/v1alpha1 PushSecret"),
 ];
 
-/// Fine when every object would be applied as it is, and none with a misspelt field.
+/// Fine when every object and input would be applied as it is, and none with a misspelt field.
 pub async fn is_taken(machine: &Machine, garden: Garden) -> Result<()> {
     let mut consumers = Consumers::start(machine, garden).await?;
+    inputs::are_taken(&consumers.namespaced).await?;
     for generation in Generation::ALL {
         for (name, site) in sites() {
             for call in site.calls(generation) {

@@ -6,6 +6,7 @@ mod consumers;
 mod definitions;
 mod fixtures;
 pub mod garden;
+mod inputs;
 mod policy;
 mod services;
 mod shoots;
