@@ -16,6 +16,7 @@ use kube::discovery::{self, ApiCapabilities, ApiResource, Scope};
 use kube::{Api, Client};
 use provider_composer::Selection;
 use provider_runtime::ClusterConfig;
+use serde_json::json;
 use tokio::sync::Mutex;
 use tower::service_fn;
 
@@ -219,6 +220,32 @@ impl Cluster {
             .await;
         let listed = listed.map_err(|error| self.refused("list", &served.plural(), error))?;
         let items = listed.items.into_iter();
+        items.map(|object| manifest(&served, object)).collect()
+    }
+
+    /// The metadata of such objects, and nothing else of them.
+    ///
+    /// # Errors
+    /// They can't be listed.
+    pub(crate) async fn list_metadata(
+        &self,
+        api_version: &str,
+        kind: &str,
+        selector: &str,
+    ) -> Result<Vec<Manifest>, Error> {
+        let Some(served) = self.served(api_version, kind).await? else {
+            return Ok(Vec::new());
+        };
+        let listed = self
+            .all(&served)
+            .list_metadata(&ListParams::default().labels(selector))
+            .await;
+        let listed = listed.map_err(|error| self.refused("list", &served.plural(), error))?;
+        let items = listed.items.into_iter().map(|object| DynamicObject {
+            types: None,
+            metadata: object.metadata,
+            data: json!({}),
+        });
         items.map(|object| manifest(&served, object)).collect()
     }
 

@@ -27,19 +27,24 @@ impl fmt::Display for Left<'_> {
 }
 
 impl Snapshot {
-    /// Adds claims of the selected name that are gone, with the Objects that are left of them. Whoever may not list Objects sees none.
+    /// Adds the selected claims that are gone, with the Objects that are left of them. Without a name these are all Objects, so only
+    /// their metadata is read. Whoever may not list Objects sees none.
     pub(super) async fn add_gone(&mut self, cluster: &Cluster, selection: &Selection) {
-        let Some(name) = &selection.name else {
-            return;
-        };
-        if self.claims(selection).next().is_some() {
+        let name = selection.name.as_deref();
+        let name = name.map(|name| name.rsplit('/').next().unwrap_or_default());
+        if name.is_some() && self.claims(selection).next().is_some() {
             return;
         }
-        let name = name.rsplit('/').next().unwrap_or_default();
         let mut objects = Vec::new();
         for (api_version, label) in OBJECTS.into_iter().zip(["claim-name", "composite"]) {
-            let selector = format!("crossplane.io/{label}={name}");
-            let found = cluster.list(api_version, "Object", &selector).await;
+            let label = format!("crossplane.io/{label}");
+            let found = match name {
+                Some(name) => {
+                    let selector = format!("{label}={name}");
+                    cluster.list(api_version, "Object", &selector).await
+                }
+                None => cluster.list_metadata(api_version, "Object", &label).await,
+            };
             objects.extend(found.unwrap_or_default());
         }
         self.insert_gone(objects, selection);
@@ -135,8 +140,14 @@ fn reported(observed: &Manifest) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use c5c3_plan::Page;
+    use http::{Request, Response};
+    use kube::Client;
+    use kube::client::Body;
     use serde_json::Value;
+    use tower::service_fn;
 
     use super::*;
 
@@ -300,6 +311,54 @@ mod tests {
         let quiet = self::snapshot(vec![namespace(json!({}), true)]);
         let line = "Namespace cloud in control-planes: is being deleted";
         assert_eq!(remains(&quiet), [line]);
+    }
+
+    /// A cluster that serves namespaced Objects alone, and writes down what it is asked.
+    fn management(object: Value, asked: &Arc<Mutex<Vec<String>>>) -> Cluster {
+        let asked = Arc::clone(asked);
+        let answer = move |request: Request<Body>| {
+            let (code, body) = match request.uri().path() {
+                "/apis/kubernetes.m.crossplane.io/v1alpha1" => {
+                    let objects =
+                        json!({ "name": "objects", "kind": "Object", "namespaced": true });
+                    let group = "kubernetes.m.crossplane.io/v1alpha1";
+                    (
+                        200,
+                        json!({ "groupVersion": group, "resources": [objects] }),
+                    )
+                }
+                "/apis/kubernetes.m.crossplane.io/v1alpha1/objects" => {
+                    let item = json!({ "metadata": object["metadata"] });
+                    (200, json!({ "items": [item] }))
+                }
+                _ => (404, json!({ "code": 404 })),
+            };
+            asked.lock().unwrap().push(request.uri().to_string());
+            async move {
+                let response = Response::builder().status::<u16>(code);
+                response.body(Body::from(body.to_string().into_bytes()))
+            }
+        };
+        let client = Client::new(service_fn(answer), "default");
+        Cluster::of(client, "https://api.example.com:6443/".to_owned())
+    }
+
+    #[tokio::test]
+    async fn claims_that_are_gone_are_listed_without_a_name_by_one_request_for_all() {
+        let asked = Arc::default();
+        let cluster = management(control_plane(true), &asked);
+        let mut snapshot = Snapshot::default();
+        let all = Selection::default();
+        snapshot.add_gone(&cluster, &all).await;
+        let line = "○ OpenStackCluster tenant/cloud: Deleted\n";
+        assert_eq!(snapshot.tree(&all, Page::PLAIN), line);
+        let lists = asked.lock().unwrap();
+        let lists: Vec<&str> = lists
+            .iter()
+            .filter_map(|path| path.split_once('?')?.1.split_once('='))
+            .map(|(_, selector)| selector)
+            .collect();
+        assert_eq!(lists, ["crossplane.io%2Fcomposite"]);
     }
 
     #[test]
