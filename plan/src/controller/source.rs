@@ -169,8 +169,8 @@ impl InCluster<'_> {
                 },
                 ..existing
             },
-            Some(_) => Existing {
-                controller: Controller::Other,
+            Some(maker) => Existing {
+                controller: Controller::Other(format!("{} {}", maker.kind, maker.name)),
                 ..existing
             },
         }

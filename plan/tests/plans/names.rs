@@ -55,7 +55,20 @@ data: {{key: dmFsdWU=}}
     )
 }
 
-/// The resources of a plan whose condition Ready has the reason NameTaken, each with its message.
+/// Two ControlPlanes of one namespace.
+const CONTROL_PLANES: &str = "
+apiVersion: c5c3.io/v1alpha1
+kind: ControlPlane
+metadata: {name: second, namespace: openstack}
+spec: {openStackRelease: '2025.2'}
+---
+apiVersion: c5c3.io/v1alpha1
+kind: ControlPlane
+metadata: {name: first, namespace: openstack}
+spec: {openStackRelease: '2025.2'}
+";
+
+/// The resources of a plan whose names, or whose namespace, another resource has, each with its message.
 fn in_a_plan(documents: &str) -> Vec<String> {
     let plan = written(documents, &settings()).unwrap();
     let operated = plan.operated().into_iter();
@@ -97,7 +110,7 @@ fn in_a_cluster(documents: &str) -> Vec<String> {
     taken(resources.collect())
 }
 
-/// Selects the resources whose condition Ready has the reason NameTaken, and returns each with its message.
+/// Selects the resources whose condition Ready has the reason NameTaken or AnotherControlPlane, and returns each with its message.
 fn taken(resources: Vec<Value>) -> Vec<String> {
     let taken = resources.iter().filter_map(|resource| {
         let mut conditions = resource["status"]["conditions"].as_array()?.iter();
@@ -105,7 +118,10 @@ fn taken(resources: Vec<Value>) -> Vec<String> {
         let message = ready["message"].as_str()?;
         let (kind, name) = (&resource["kind"], &resource["metadata"]["name"]);
         let shown = format!("{} {}: {message}", kind.as_str()?, name.as_str()?);
-        (ready["reason"] == "NameTaken").then_some(shown)
+        let reason = ready["reason"].as_str()?;
+        ["NameTaken", "AnotherControlPlane"]
+            .contains(&reason)
+            .then_some(shown)
     });
     let mut taken: Vec<String> = taken.collect();
     taken.sort();
@@ -120,7 +136,12 @@ fn glance() -> &'static str {
 #[rstest]
 #[case::two_resources_of_one_kind(
     aggregate("first") + &aggregate("second"),
-    &["SecretAggregate second: the Secret sum exists and has another owner"]
+    &["SecretAggregate second: the Secret sum exists and has another owner, SecretAggregate first: "]
+)]
+#[case::two_control_planes(
+    CONTROL_PLANES.to_owned(),
+    &["ControlPlane second: ControlPlane first is in this namespace already, and one namespace holds one control plane: delete this \
+       one, and create it in another namespace"]
 )]
 #[case::two_services(SERVICES.to_owned(), &["Placement api: "])]
 #[case::two_kinds_without_a_common_object(glance().to_owned() + &aggregate("api"), &[])]

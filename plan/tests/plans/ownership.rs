@@ -62,31 +62,36 @@ fn operator(plan: &Plan, name: &str) -> Option<&'static str> {
 }
 
 #[rstest]
-#[case::of_a_user("Cinder", "cinder-config-", String::new())]
+#[case::of_a_user("Cinder", "cinder-config-", String::new(), "")]
 #[case::of_a_user_with_labels(
     "Cinder",
     "cinder-config-",
-    labels("cinder-operator", "Cinder", "cinder")
+    labels("cinder-operator", "Cinder", "cinder"),
+    ""
 )]
 #[case::of_another_cinder(
     "Cinder",
     "cinder-config-",
-    labels("cinder-operator", "Cinder", "cinder") + &controller(CINDER, "other")
+    labels("cinder-operator", "Cinder", "cinder") + &controller(CINDER, "other"),
+    ", Cinder other"
 )]
 #[case::of_another_kind(
     "Cinder",
     "cinder-config-",
-    labels("cinder-operator", "Cinder", "cinder") + &controller("example.com/v1", "cinder")
+    labels("cinder-operator", "Cinder", "cinder") + &controller("example.com/v1", "cinder"),
+    ", Cinder cinder"
 )]
 #[case::of_a_service(
     "ControlPlane",
     "k-orc-clouds",
-    labels("c5c3-operator", "ControlPlane", "production") + &controller(CINDER, "cinder")
+    labels("c5c3-operator", "ControlPlane", "production") + &controller(CINDER, "cinder"),
+    ", Cinder cinder"
 )]
 fn secret_of_another_owner_is_left_alone(
     #[case] kind: &str,
     #[case] prefix: &str,
     #[case] metadata: String,
+    #[case] owner: &str,
 ) {
     let name = secret(prefix);
     let plan = beside(name, &metadata);
@@ -98,8 +103,8 @@ fn secret_of_another_owner_is_left_alone(
     let mut conditions = subject.conditions.iter();
     let ready = conditions.find(|known| known.type_ == "Ready").unwrap();
     let message = format!(
-        "Secret {name} in openstack exists and has another owner, so it is left alone: delete or rename it, or choose another \
-         name here"
+        "Secret {name} in openstack exists and has another owner{owner}, so it is left alone: delete or rename it, or choose \
+         another name here"
     );
     assert_eq!(
         [&ready.status, &ready.reason, &ready.message],

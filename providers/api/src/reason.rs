@@ -120,7 +120,7 @@ reasons! {
         KeystoneDisabled,
         /// Agents need load balancers with addresses: choose a class of load balancers that assigns them.
         NoAddress,
-        /// An older ControlPlane has this namespace: use another namespace.
+        /// Another ControlPlane has this namespace: use another namespace.
         AnotherControlPlane,
         /// K-ORC gave up on an object, as with a name that exists twice: correct what the message names, then delete that
         /// object, and it is created again.

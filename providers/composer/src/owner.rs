@@ -49,6 +49,11 @@ impl Owner {
         })
     }
 
+    /// The owner as messages name it, by kind and name.
+    pub fn title(&self) -> String {
+        format!("{} {}", self.kind, self.name)
+    }
+
     /// The labels that name this owner.
     pub fn labels(&self) -> [(&'static str, &str); 3] {
         [

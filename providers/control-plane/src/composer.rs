@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
+use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus, RunningInfrastructure};
 use c5c3_kinds::mariadb::server::Backup;
 use c5c3_kinds::{Manifest, cert_manager, prometheus};
 use k8s_openapi::api::batch::v1::CronJob;
@@ -120,24 +120,29 @@ impl Composer for ControlPlaneComposer {
     }
 }
 
-/// Two control planes in one namespace would be one another's: the younger is refused.
+/// Two control planes in one namespace would be one another's: one that has no databases and message buses there is refused, or else the
+/// younger. The API server counts age by seconds.
 fn alone(subject: &ControlPlane, observed: &ObservedState<'_>) -> Result<(), Failure> {
     let all = observed.list::<ControlPlane>(subject.namespace(), &[]);
     let unknown = |why: String| Failure::transient(Reason::LookupFailed, why);
     let all = all.known().map_err(unknown)?.unwrap_or_default();
-    let age = |metadata: &Metadata| (metadata.creation_timestamp.clone(), metadata.name.clone());
-    let elder = all
-        .iter()
-        .map(|other| &other.metadata)
-        .find(|other| age(other) < age(&subject.metadata));
+    let rank = |metadata: &Metadata, status: &ControlPlaneStatus| {
+        let running = status.infrastructure.as_ref();
+        let is_new = running.is_none_or(|running| *running == RunningInfrastructure::default());
+        let created = metadata.creation_timestamp.clone();
+        (is_new, created, metadata.name.clone())
+    };
+    let own = rank(&subject.metadata, &subject.status);
+    let mut others = all.iter();
+    let elder = others.find(|other| rank(&other.metadata, &other.body.status) < own);
     match elder {
         None => Ok(()),
         Some(elder) => Err(Failure::new(
             Reason::AnotherControlPlane,
             format!(
                 "ControlPlane {} is in this namespace already, and one namespace holds one control plane: delete this one, \
-                 and make it in another namespace",
-                elder.name
+                 and create it in another namespace",
+                elder.metadata.name
             ),
         )),
     }

@@ -120,11 +120,18 @@ fn sight(step: &Step, key: &Key, subject: &ControlPlane, observed: &ObservedStat
             let progress = progress(step, key, &object, observed);
             (Lookup::Found(object), progress)
         }
-        Lookup::Found(_) => {
+        Lookup::Found(object) => {
             is_taken = true;
-            let message = format!(
-                "{key} exists already and isn't this ControlPlane's: delete it, or name it in the ControlPlane as external"
-            );
+            let message = match owner(&object) {
+                Some(owner) => format!(
+                    "{key} exists already and is composed for {}: delete that {}, or create this ControlPlane in another namespace",
+                    owner.title(),
+                    owner.kind
+                ),
+                None => format!(
+                    "{key} exists already and isn't this ControlPlane's: delete it, or name it in the ControlPlane as external"
+                ),
+            };
             (
                 Lookup::Missing,
                 Progress::failed(Reason::NameTaken, message),
@@ -149,17 +156,20 @@ fn sight(step: &Step, key: &Key, subject: &ControlPlane, observed: &ObservedStat
 
 /// Whether an object was composed for this control plane: its labels say so, or its ownerReference.
 fn is_ours(object: &Value, subject: &ControlPlane) -> bool {
-    let labels = object.pointer("/metadata/labels");
-    let labels = labels.and_then(|labels| serde_json::from_value(labels.clone()).ok());
-    let owner = labels.and_then(|labels| Owner::from_labels(&labels));
     let references = object.pointer("/metadata/ownerReferences");
     let mut references = references.and_then(Value::as_array).into_iter().flatten();
-    owner == Some(Owner::of(ControlPlane::KIND, &subject.metadata))
+    owner(object) == Some(Owner::of(ControlPlane::KIND, &subject.metadata))
         || subject
             .metadata
             .uid
             .as_deref()
             .is_some_and(|uid| references.any(|reference| reference["uid"].as_str() == Some(uid)))
+}
+
+/// The owner that an object's labels name.
+fn owner(object: &Value) -> Option<Owner> {
+    let labels = object.pointer("/metadata/labels")?;
+    Owner::from_labels(&serde_json::from_value(labels.clone()).ok()?)
 }
 
 /// How far an object has come, by what its own operator says of it.

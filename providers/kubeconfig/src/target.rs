@@ -47,10 +47,13 @@ impl Held {
         match observed.get::<Secret>(subject.namespace(), &spec.target.name) {
             Lookup::Missing => Ok(None),
             Lookup::Unknown(why) => Err(Failure::transient(Reason::LookupFailed, why)),
-            Lookup::Found(secret) if Owner::from_labels(&secret.metadata.labels) == Some(owner) => {
-                Ok(Self::read(&secret, spec))
-            }
-            Lookup::Found(_) => Err(taken(&key(subject))),
+            Lookup::Found(secret) => match Owner::from_labels(&secret.metadata.labels) {
+                Some(found) if found == owner => Ok(Self::read(&secret, spec)),
+                other => {
+                    let other = other.map(|other| other.title());
+                    Err(taken(&key(subject), other.as_deref()))
+                }
+            },
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::generated::WHILE_WANTED;
 
 /// What a reconcile knows of an object that exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Existing {
     /// Its controller.
     pub controller: Controller,
@@ -18,14 +18,14 @@ pub struct Existing {
 }
 
 /// The controller that an object's ownerReferences name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Controller {
     /// None.
     None,
     /// The subject.
     Subject,
-    /// Another resource.
-    Other,
+    /// Another resource, by kind and name.
+    Other(String),
 }
 
 /// What an operator did with an object.
@@ -69,10 +69,14 @@ impl Existing {
             .flatten()
             .find(|reference| reference["controller"] == true);
         Self {
-            controller: match controller.map(is_subject) {
+            controller: match controller.map(|reference| (is_subject(reference), reference)) {
                 None => Controller::None,
-                Some(true) => Controller::Subject,
-                Some(false) => Controller::Other,
+                Some((true, _)) => Controller::Subject,
+                Some((false, other)) => {
+                    let [kind, name] = ["kind", "name"].map(|field| other[field].as_str());
+                    let (kind, name) = (kind.unwrap_or_default(), name.unwrap_or_default());
+                    Controller::Other(format!("{kind} {name}"))
+                }
             },
             management,
             is_temporary: metadata["annotations"].get(WHILE_WANTED).is_some(),
@@ -84,8 +88,16 @@ impl Existing {
     pub fn is_owned(&self) -> bool {
         match self.controller {
             Controller::Subject => true,
-            Controller::Other => false,
+            Controller::Other(_) => false,
             Controller::None => self.management == Management::Applied,
+        }
+    }
+
+    /// The controller, if that is another resource.
+    pub fn other_owner(&self) -> Option<&str> {
+        match &self.controller {
+            Controller::Other(owner) => Some(owner),
+            Controller::Subject | Controller::None => None,
         }
     }
 

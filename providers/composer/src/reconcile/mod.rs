@@ -69,7 +69,9 @@ impl Write<'_> {
     /// The object has another owner, or can't be read.
     pub fn is_due(&self, key: &Key, existing: &Lookup<Existing>) -> Result<bool, Failure> {
         match (self, existing) {
-            (Self::Apply(_), Lookup::Found(existing)) if !existing.is_owned() => Err(taken(key)),
+            (Self::Apply(_), Lookup::Found(existing)) if !existing.is_owned() => {
+                Err(taken(key, existing.other_owner()))
+            }
             (Self::Apply(_), Lookup::Found(_) | Lookup::Missing) => Ok(true),
             (Self::Label { .. }, Lookup::Found(_)) => Ok(true),
             (Self::Label { .. }, Lookup::Missing) => Ok(false),
@@ -191,8 +193,8 @@ pub fn may_own(prefix: Option<&str>, owner: &Key, namespace: &str) -> bool {
     }
 }
 
-/// Returns the failure of an object that exists and has another owner.
-pub fn taken(key: &Key) -> Failure {
+/// Returns the failure of an object that exists and has another owner, which the message names where it is known.
+pub fn taken(key: &Key, owner: Option<&str>) -> Failure {
     let place = match &key.namespace {
         Some(namespace) => format!("{key} in {namespace}"),
         None => key.to_string(),
@@ -200,7 +202,8 @@ pub fn taken(key: &Key) -> Failure {
     Failure::new(
         Reason::NameTaken,
         format!(
-            "{place} exists and has another owner, so it is left alone: delete or rename it, or choose another name here"
+            "{place} exists and has another owner{}, so it is left alone: delete or rename it, or choose another name here",
+            owner.map_or_else(String::new, |owner| format!(", {owner}"))
         ),
     )
 }

@@ -65,15 +65,16 @@ fn target_is_free(
     let owner = Owner::of(Subject::<SecretAggregateSpec>::KIND, &subject.metadata);
     match Sealed::look(observed, subject.namespace(), name) {
         Lookup::Missing => Ok(()),
-        Lookup::Found(sealed) if Owner::from_labels(&sealed.metadata.labels) == Some(owner) => {
-            Ok(())
-        }
-        Lookup::Found(_) => Err(Progress::failed(
-            Reason::NameTaken,
-            format!(
-                "the Secret {name} exists and has another owner: name another target, or delete that Secret"
-            ),
-        )),
+        Lookup::Found(sealed) => match Owner::from_labels(&sealed.metadata.labels) {
+            Some(found) if found == owner => Ok(()),
+            other => Err(Progress::failed(
+                Reason::NameTaken,
+                format!(
+                    "the Secret {name} exists and has another owner{}: name another target, or delete that Secret",
+                    other.map_or_else(String::new, |other| format!(", {}", other.title()))
+                ),
+            )),
+        },
         Lookup::Unknown(message) => Err(Progress::Unknown { message }),
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::stage::{Stage, node_of, volume_type};
 use provider_composer::Key;
 use provider_control_plane::graph::{GRAPH, Node, needed_by};
+use rstest::rstest;
 use serde_json::json;
 
 /// One of everything, whose objects' operators take their time to let go.
@@ -130,22 +131,29 @@ fn what_cannot_be_read_counts_as_there() {
     assert!(stage.cluster.get(&stage.key).is_none());
 }
 
-#[test]
-fn one_that_was_refused_goes_without_touching_the_elder() {
+#[rstest]
+#[case::a_younger_one("younger", 1)]
+#[case::one_of_the_same_second_whose_name_comes_first("another", 0)]
+fn one_that_was_refused_goes_without_touching_the_one_that_runs(
+    #[case] name: &str,
+    #[case] seconds: i64,
+) {
     let mut stage = Stage::running(json!({}));
-    let younger = crate::stage::key("younger");
-    stage.cluster.wait(jiff::SignedDuration::from_secs(1));
+    let refused = crate::stage::key(name);
+    stage.cluster.wait(jiff::SignedDuration::from_secs(seconds));
     let before = stage.observed();
-    stage.cluster.put(&younger, &json!({ "spec": {} }));
-    stage.cluster.settle(&crate::stage::OPERATOR, &younger);
-    let status = &stage.cluster.get(&younger).unwrap()["status"];
+    stage.cluster.put(&refused, &json!({ "spec": {} }));
+    stage.cluster.settle(&crate::stage::OPERATOR, &refused);
+    let status = &stage.cluster.get(&refused).unwrap()["status"];
     assert_eq!(status["conditions"][0]["reason"], "AnotherControlPlane");
     let message = status["conditions"][0]["message"].as_str().unwrap();
     assert!(message.contains("production"), "{message}");
+    stage.settle();
+    assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
 
-    stage.cluster.delete(&younger);
-    stage.cluster.settle(&crate::stage::OPERATOR, &younger);
-    assert!(stage.cluster.get(&younger).is_none());
+    stage.cluster.delete(&refused);
+    stage.cluster.settle(&crate::stage::OPERATOR, &refused);
+    assert!(stage.cluster.get(&refused).is_none());
     stage.settle();
     crate::stage::assert_same(&stage.observed(), &before);
 }

@@ -1,7 +1,10 @@
 //! What users get wrong, and what they are told.
 
-use crate::stage::{Stage, given, secret, without_control_planes};
+use std::collections::BTreeMap;
+
+use crate::stage::{NAMESPACE, Stage, first, given, secret, without_control_planes};
 use k8s_openapi::ByteString;
+use provider_composer::Owner;
 use provider_control_plane::graph::Node;
 use rstest::rstest;
 use serde_json::json;
@@ -116,6 +119,35 @@ fn object_of_another_owner_is_not_taken_over() {
     stage.cluster.delete(&key);
     stage.simulate();
     assert_eq!(stage.condition("Ready").0, "True");
+}
+
+#[test]
+fn object_of_another_control_plane_is_named_with_it_and_outlives_this_one() {
+    let mut stage = Stage::new(json!({}));
+    let labels = Owner {
+        kind: "ControlPlane".to_owned(),
+        namespace: NAMESPACE.to_owned(),
+        name: "other".to_owned(),
+    };
+    let labels: BTreeMap<&str, &str> = labels.labels().into();
+    let theirs = json!({ "metadata": { "labels": labels }, "spec": { "replicas": 1 } });
+    stage.cluster.put(&first(Node::MariaDb), &theirs);
+    stage.simulate();
+    let (_, reason, message) = stage.condition("InfrastructureReady");
+    assert_eq!(reason, "NameTaken");
+    let sentence = "MariaDB openstack-db exists already and is composed for ControlPlane other: delete that ControlPlane, or create \
+                    this ControlPlane in another namespace";
+    assert!(message.contains(sentence), "{message}");
+
+    let key = stage.key.clone();
+    stage.cluster.delete(&key);
+    for _ in 0..64 {
+        stage.settle();
+    }
+    assert!(stage.cluster.get(&key).is_none());
+    let left = stage.object(Node::MariaDb).unwrap();
+    assert_eq!(left["metadata"]["labels"], theirs["metadata"]["labels"]);
+    assert_eq!(left["spec"], theirs["spec"]);
 }
 
 #[test]

@@ -147,7 +147,7 @@ impl Controller {
                 self.cache.applied(key, manager, wanted, object);
                 Ok(Ok(Effect::Written))
             }
-            Err(error) if uid.is_none() && error.code() == Some(409) => Ok(Err(taken(key))),
+            Err(error) if uid.is_none() && error.code() == Some(409) => Ok(Err(taken(key, None))),
             Err(error) => shown(error, key, "applied"),
         }
     }
@@ -335,7 +335,9 @@ impl Subject<'_> {
                 Some(controller) if controller.uid == self.head.uid => {
                     reconcile::Controller::Subject
                 }
-                Some(_) => reconcile::Controller::Other,
+                Some(other) => {
+                    reconcile::Controller::Other(format!("{} {}", other.kind, other.name))
+                }
             },
             management: match managed {
                 None => Management::None,

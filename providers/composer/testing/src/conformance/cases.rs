@@ -23,6 +23,10 @@ pub const CASES: &[Case] = &[
     ("transient failure is no warning", transient),
     ("nothing is deleted of an unreadable kind", unreadable),
     ("object with another owner is left alone", taken),
+    (
+        "object with another owner outlives the subject",
+        taken_to_the_end,
+    ),
     ("labels are set on what exists", labelled),
     ("labels are set on the observed version alone", outdated),
     ("Secret is generated once", generated),
@@ -173,13 +177,19 @@ fn unreadable(runtime: &mut dyn Runtime) {
     assert_eq!(runtime.get(&map("one")), None);
 }
 
-fn taken(runtime: &mut dyn Runtime) {
-    runtime.run(json!({ "apply": { "old": {} } }));
+/// Objects that aren't the subject's, each with how messages name its owner.
+fn of_others() -> [(&'static str, Value); 2] {
     let other = json!([{
         "apiVersion": "test/v1alpha1", "kind": "Script", "name": "other", "uid": "other", "controller": true,
     }]);
     let of_another = json!({ "metadata": { "ownerReferences": other }, "data": { "a": "theirs" } });
-    for foreign in [json!({ "data": { "a": "theirs" } }), of_another] {
+    let of_none = json!({ "data": { "a": "theirs" } });
+    [("", of_none), (", Script other", of_another)]
+}
+
+fn taken(runtime: &mut dyn Runtime) {
+    runtime.run(json!({ "apply": { "old": {} } }));
+    for (owner, foreign) in of_others() {
         runtime.delete(&map("foreign"));
         runtime.put(&map("foreign"), foreign);
         runtime.run(json!({ "apply": { "foreign": { "a": "ours" }, "new": {} } }));
@@ -190,7 +200,8 @@ fn taken(runtime: &mut dyn Runtime) {
         let [status, reason, message] = runtime.condition("Ready");
         assert_eq!([status, reason], texts(["False", "NameTaken"]));
         let place = "ConfigMap foreign in conformance exists and has another owner";
-        assert!(message.starts_with(place), "{message}");
+        let advice = "so it is left alone: delete or rename it, or choose another name here";
+        assert_eq!(message, format!("{place}{owner}, {advice}"));
     }
     runtime.delete(&map("foreign"));
     runtime.reconcile();
@@ -199,6 +210,21 @@ fn taken(runtime: &mut dyn Runtime) {
         json!({ "a": "ours" })
     );
     assert_eq!(runtime.get(&map("old")), None);
+}
+
+fn taken_to_the_end(runtime: &mut dyn Runtime) {
+    for (_, foreign) in of_others() {
+        runtime.put(&map("foreign"), foreign);
+        runtime.run(json!({ "apply": { "foreign": { "a": "ours" }, "own": {} } }));
+        runtime.delete(&subject());
+        runtime.reconcile();
+        for gone in [map("own"), subject()] {
+            assert_eq!(runtime.get(&gone), None, "{gone}");
+        }
+        let object = runtime.there(&map("foreign"));
+        assert_eq!(object["data"], json!({ "a": "theirs" }));
+        runtime.delete(&map("foreign"));
+    }
 }
 
 fn labelled(runtime: &mut dyn Runtime) {
