@@ -50,7 +50,7 @@ impl Site {
         let spec = &cluster.spec;
         let asker = Asker {
             claim: &cluster.metadata,
-            region: &spec.region,
+            spec,
             pool_namespace: &presets.pool_namespace,
         };
         let mut control_plane = asker.find(request, response, &control_plane_cluster(spec)?, 1)?;

@@ -1,12 +1,15 @@
 //! Asking Crossplane for resources by name or by labels, and finding them in what it fetched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::{Consumer, Kind, OpenStackClusterSpec};
 use function_protocol::{DocumentError, Fatal, Match, Request, Required, Response, Selector};
 
 use super::{Consumers, Pool, PoolComposite};
 use crate::composite::{CLAIM_NAME, CLAIM_NAMESPACE, Scope};
+
+/// The most pools that a claim is told to name instead of one that is missing.
+const MOST: usize = 10;
 
 /// A composite resource that was fetched.
 pub(super) struct Fetched<'r, K: Pool> {
@@ -76,6 +79,46 @@ pub(super) fn fetch<'r, K: Pool>(
     } else {
         Some(found)
     })
+}
+
+/// The names of the pools of a namespace that a claim may name instead of one that is missing; none until they are fetched.
+pub(super) fn others<K: Pool>(
+    scope: Scope,
+    request: &Request,
+    response: &mut Response,
+    namespace: &str,
+    is_offered: impl Fn(&PoolComposite<K>) -> bool,
+) -> Vec<String> {
+    // No pool has an empty name.
+    let key = format!("{}//{namespace}", K::KIND);
+    let found = match request.required(&key) {
+        Required::Found(resources) => resources,
+        Required::Unresolved => &[],
+    };
+    let documents = found.iter().filter_map(|found| found.resource.as_ref());
+    // The claim doesn't name these: one that can't be read isn't offered.
+    let pools = documents.filter_map(|document| document.parse::<PoolComposite<K>>().ok());
+    let names = pools.filter(is_offered);
+    let names: BTreeSet<String> = names
+        .map(|pool| pool.metadata.claim_name().to_owned())
+        .collect();
+    let (namespace, labels) = match scope {
+        Scope::Namespaced => (Some(namespace.to_owned()), BTreeMap::new()),
+        Scope::Cluster => {
+            let label = (CLAIM_NAMESPACE.to_owned(), namespace.to_owned());
+            (None, BTreeMap::from([label]))
+        }
+    };
+    response.require(
+        key,
+        Selector {
+            api_version: K::api_version(),
+            kind: kind::<K>(scope),
+            namespace,
+            by: Match::Labels(labels),
+        },
+    );
+    names.into_iter().take(MOST).collect()
 }
 
 /// Why a pool can't be read.

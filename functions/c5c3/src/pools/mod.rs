@@ -21,7 +21,7 @@ use crate::composite::{Composite, Metadata};
 use consumers::{Consumers, has_uid_of};
 pub use consumers::{hosts, promised};
 pub use fetch::kind;
-use fetch::{Fetched, fetch, unreadable};
+use fetch::{Fetched, fetch, others, unreadable};
 pub use problem::Problem;
 pub use requests::{Asked, PoolRequest, ask, asked, requests};
 pub use restored::is_restored;
@@ -230,8 +230,8 @@ impl<K: Pool> Named<K> {
 pub struct Asker<'a> {
     /// The claim's composite resource.
     pub claim: &'a Metadata,
-    /// The claim's region.
-    pub region: &'a str,
+    /// What the claim wants.
+    pub spec: &'a OpenStackClusterSpec,
     /// Where pools are that are named without a namespace.
     pub pool_namespace: &'a str,
 }
@@ -265,8 +265,12 @@ impl Asker<'_> {
         match found {
             None => named.problem = Some(Problem::Unread),
             Some(None) => {
+                let scope = self.claim.scope();
+                let is_offered = |pool: &PoolComposite<K>| self.may_name(pool);
+                let others = others::<K>(scope, request, response, namespace, is_offered);
                 named.problem = Some(Problem::Missing {
                     namespace: namespace.to_owned(),
+                    others,
                 });
             }
             Some(Some(Fetched {
@@ -284,6 +288,18 @@ impl Asker<'_> {
         Ok(named)
     }
 
+    /// Whether the claim may name a pool that it doesn't name.
+    fn may_name<K: Pool>(&self, pool: &PoolComposite<K>) -> bool {
+        let (mode, sharing) = pool.spec.sharing();
+        let named = K::named_in(self.spec);
+        let mut named = named.iter();
+        mode == SharingMode::Shared
+            && pool.metadata.deletion_timestamp.is_none()
+            && pool.spec.region() == self.spec.region
+            && allows(sharing, self.claim.claim_namespace())
+            && !named.any(|named| named.name() == pool.metadata.claim_name())
+    }
+
     /// Why a pool can't be consumed. `consumer` is the claim among its consumers.
     fn judge<K: Pool>(
         &self,
@@ -296,7 +312,7 @@ impl Asker<'_> {
             return Ok(Some(Problem::Deleting));
         }
         let region = pool.spec.region();
-        if region != self.region {
+        if region != self.spec.region {
             return Ok(Some(Problem::OtherRegion {
                 region: region.to_owned(),
             }));

@@ -10,10 +10,14 @@ pub enum Problem {
     #[error("it isn't read yet")]
     Unread,
     /// No cluster has that name.
-    #[error("it doesn't exist in namespace {namespace}; create it or name another")]
+    #[error(
+        "it doesn't exist in namespace {namespace}; create it or name another{}", instead(.others)
+    )]
     Missing {
         /// Where it was looked for.
         namespace: String,
+        /// Names of pools there that the claim may name instead.
+        others: Vec<String>,
     },
     /// It is being deleted.
     #[error("it is being deleted; name another")]
@@ -74,6 +78,14 @@ pub enum Problem {
         /// The pool's phase.
         phase: String,
     },
+}
+
+/// What a claim may name instead of a pool that is missing.
+fn instead(others: &[String]) -> String {
+    match others {
+        [] => String::new(),
+        others => format!(": {}", others.join(", ")),
+    }
 }
 
 impl Problem {

@@ -3,8 +3,8 @@
 mod networks;
 mod reported;
 
-use function_c5c3_fixtures::examples::{claim, pools};
-use function_c5c3_fixtures::{Call, Outcome, text, well};
+use function_c5c3_fixtures::examples::{POOLS, claim, pool, pools};
+use function_c5c3_fixtures::{Call, Outcome, composite, ready, text, well};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -28,6 +28,33 @@ fn nothing_is_made_while_a_pool_is_missing() {
         message,
         "hypervisor pool hv-pool-b: it doesn't exist in namespace infrastructure; create it or name another"
     );
+}
+
+#[rstest]
+#[case::of_crossplane_1(composite(claim("customer-b-staging")), pools())]
+#[case::of_crossplane_2(claim("customer-b-staging"), POOLS.map(|name| ready(pool(name), &[])).to_vec())]
+fn missing_pool_is_reported_with_those_that_the_claim_may_name(
+    #[case] claimed: Value,
+    #[case] pools: Vec<Value>,
+) {
+    let mut call = Call::of(claim("customer-b-staging"), "openstack-production").with(pools);
+    call.composite = claimed;
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a", "hv-pool-c"]);
+    let says = |call: &Call| call.run().conditions["PoolsReady"].2.clone();
+    let missing = "hypervisor pool hv-pool-c: it doesn't exist in namespace infrastructure; create it or name another";
+    assert_eq!(says(&call), format!("{missing}: hv-pool-b"));
+    for (field, value) in [
+        ("region", json!("eu-de-2")),
+        ("sharing", json!({ "allowedNamespaces": ["tenant-z"] })),
+    ] {
+        let mut call = call.clone();
+        for pool in &mut call.world {
+            if text(pool, "/spec/name") == "hv-pool-b" {
+                pool["spec"][field] = value.clone();
+            }
+        }
+        assert_eq!(says(&call), missing, "{field}");
+    }
 }
 
 #[test]
