@@ -8,7 +8,7 @@ use provider_composer::{Key, ResourceKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Cluster, Store, stored};
+use crate::{Cluster, Contents, Store, stored};
 
 /// Everything in a cluster, and the calls of external systems, which are repeated when the systems join the restored cluster.
 pub struct Dump {
@@ -54,15 +54,15 @@ impl Dump {
         let objects = cluster.objects().iter().map(|(key, object)| Dumped {
             object: Value::clone(object),
             plural: key.kind.plural.to_owned(),
-            managed: managed(cluster.store.managed.get(key), object),
-            drawn: cluster.drawn.get(key).copied(),
+            managed: managed(cluster.contents.store.managed.get(key), object),
+            drawn: cluster.contents.drawn.get(key).copied(),
         });
         Self {
             header: Header {
                 commit: commit.to_owned(),
                 now: cluster.now(),
-                created: cluster.store.created,
-                calls: cluster.calls.clone(),
+                created: cluster.contents.store.created,
+                calls: cluster.contents.calls.clone(),
             },
             objects: objects.collect(),
         }
@@ -111,12 +111,13 @@ impl Dump {
             drawn.extend(dumped.drawn.map(|drawn| (key.clone(), drawn)));
             store.objects.insert(key, Arc::new(dumped.object.clone()));
         }
-        Cluster {
+        let contents = Contents {
             store,
             drawn,
             calls: self.header.calls.clone(),
-            ..Cluster::default()
-        }
+            ..Contents::default()
+        };
+        contents.into()
     }
 }
 

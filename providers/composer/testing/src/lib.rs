@@ -9,6 +9,7 @@ mod objects;
 mod owned;
 mod refused;
 mod rounds;
+mod shared;
 mod store;
 pub mod stored;
 
@@ -25,6 +26,7 @@ use provider_composer::{
 };
 use serde_json::Value;
 
+pub use shared::Shared;
 pub use store::Store;
 
 use api_server::{Refusal, Request};
@@ -47,59 +49,63 @@ pub trait System {
 
 /// A cluster in memory.
 pub struct Cluster {
+    contents: Contents,
+    systems: BTreeMap<&'static str, Box<dyn System>>,
+    /// After how many writes the operator is killed.
+    last: usize,
+}
+
+/// Everything in a cluster but its external systems. Copies of it are the beginning of clusters of their own.
+#[derive(Clone, Default)]
+pub struct Contents {
     store: Store,
     unreadable: BTreeSet<Key>,
     unreadable_kinds: BTreeSet<ResourceKind>,
-    systems: BTreeMap<&'static str, Box<dyn System>>,
     /// The calls so far: system and content.
     calls: Vec<(String, String)>,
     dependencies: BTreeSet<Dependency>,
     generated: BTreeMap<Key, usize>,
     events: Vec<Event>,
     writes: usize,
-    /// After how many writes the operator is killed.
-    last: usize,
     /// How many values were drawn for each Secret.
     drawn: BTreeMap<Key, usize>,
 }
 
+impl From<Contents> for Cluster {
+    fn from(contents: Contents) -> Self {
+        Self {
+            contents,
+            systems: BTreeMap::new(),
+            last: usize::MAX,
+        }
+    }
+}
+
 impl Default for Cluster {
     fn default() -> Self {
-        Self {
-            store: Store::default(),
-            unreadable: BTreeSet::new(),
-            unreadable_kinds: BTreeSet::new(),
-            systems: BTreeMap::new(),
-            calls: Vec::new(),
-            dependencies: BTreeSet::new(),
-            generated: BTreeMap::new(),
-            events: Vec::new(),
-            writes: 0,
-            last: usize::MAX,
-            drawn: BTreeMap::new(),
-        }
+        Contents::default().into()
     }
 }
 
 impl Cluster {
     /// Every object, by its key.
     pub fn objects(&self) -> &BTreeMap<Key, Arc<Value>> {
-        &self.store.objects
+        &self.contents.store.objects
     }
 
     /// One object.
     pub fn get(&self, key: &Key) -> Option<&Value> {
-        self.store.object(key)
+        self.contents.store.object(key)
     }
 
     /// What was looked up in the last reconcile.
     pub fn dependencies(&self) -> &BTreeSet<Dependency> {
-        &self.dependencies
+        &self.contents.dependencies
     }
 
     /// How often each Secret was generated.
     pub fn generated(&self) -> &BTreeMap<Key, usize> {
-        &self.generated
+        &self.contents.generated
     }
 
     /// Whether a generated Secret stays, wanted or not.
@@ -112,22 +118,22 @@ impl Cluster {
 
     /// The events so far.
     pub fn events(&self) -> &[Event] {
-        &self.events
+        &self.contents.events
     }
 
     /// How many writes there were so far, calls of external systems included.
     pub fn writes(&self) -> usize {
-        self.writes
+        self.contents.writes
     }
 
     /// The present moment.
     pub fn now(&self) -> Timestamp {
-        self.store.now
+        self.contents.store.now
     }
 
     /// Advances the time.
     pub fn wait(&mut self, time: SignedDuration) {
-        self.store.now += time;
+        self.contents.store.now += time;
     }
 
     /// Creates or changes an object, as a user does: its finalizers and its status stay, unless it has none and is given one.
@@ -141,7 +147,7 @@ impl Cluster {
         if has_status(wanted) && self.get(key).is_some_and(|live| !has_status(live)) {
             // It is one write with that of the object.
             let status = Request::SetStatus(wanted["status"].clone());
-            let _ = self.store.request(key, status);
+            let _ = self.contents.store.request(key, status);
         }
         if is_deleted(wanted) {
             self.delete(key);
@@ -172,7 +178,7 @@ impl Cluster {
 
     /// Keeps objects of a kind when they are deleted, as their operators' finalizers do, until they are released.
     pub fn hold(&mut self, kind: ResourceKind) {
-        self.store.held.insert(kind);
+        self.contents.store.held.insert(kind);
     }
 
     /// Releases an object that is being deleted, as its operator does when it removes its finalizer.
@@ -186,25 +192,40 @@ impl Cluster {
     /// Makes an object unreadable, or readable again.
     pub fn set_readable(&mut self, key: &Key, readable: bool) {
         match readable {
-            true => self.unreadable.remove(key),
-            false => self.unreadable.insert(key.clone()),
+            true => self.contents.unreadable.remove(key),
+            false => self.contents.unreadable.insert(key.clone()),
         };
     }
 
     /// Makes a kind unreadable, or readable again.
     pub fn set_kind_readable(&mut self, kind: ResourceKind, readable: bool) {
         match readable {
-            true => self.unreadable_kinds.remove(&kind),
-            false => self.unreadable_kinds.insert(kind),
+            true => self.contents.unreadable_kinds.remove(&kind),
+            false => self.contents.unreadable_kinds.insert(kind),
         };
+    }
+
+    /// Everything in it but its external systems.
+    pub fn contents(&self) -> &Contents {
+        &self.contents
     }
 
     /// Adds an external system. In a restored cluster it gets the calls from before.
     pub fn join(&mut self, name: &'static str, mut system: impl System + 'static) {
-        for (_, call) in self.calls.iter().filter(|(other, _)| other == name) {
+        for (_, call) in self
+            .contents
+            .calls
+            .iter()
+            .filter(|(other, _)| other == name)
+        {
             // It was accepted before.
             let _ = system.call(call);
         }
+        self.connect(name, system);
+    }
+
+    /// Adds an external system that has handled the calls from before.
+    pub fn connect(&mut self, name: &'static str, system: impl System + 'static) {
         self.systems.insert(name, Box::new(system));
     }
 
@@ -224,7 +245,7 @@ impl Cluster {
         let Some(outcome) = memory::reconcile(self, reconcile) else {
             return Ok(None);
         };
-        self.dependencies = outcome.dependencies;
+        self.contents.dependencies = outcome.dependencies;
         outcome.result.map(Some)
     }
 
@@ -238,7 +259,7 @@ impl Cluster {
         key: &Key,
         writes: usize,
     ) -> Result<Option<Composed>, Failure> {
-        self.last = self.writes.saturating_add(writes);
+        self.last = self.contents.writes.saturating_add(writes);
         let result = self.reconcile(operator, key);
         self.last = usize::MAX;
         result
@@ -250,10 +271,10 @@ impl Cluster {
     /// That never comes.
     pub fn settle(&mut self, operator: &dyn Operator, key: &Key) {
         for _ in 0..64 {
-            let before = self.writes;
+            let before = self.contents.writes;
             // A failure is in the status, where tests look for it.
             let _ = self.reconcile(operator, key);
-            if self.writes == before {
+            if self.contents.writes == before {
                 return;
             }
         }
@@ -268,7 +289,7 @@ impl Cluster {
         generated: &Generated,
     ) {
         let operator = reconcile.operator.name();
-        let mut number = self.drawn.get(key).copied().unwrap_or_default();
+        let mut number = self.contents.drawn.get(key).copied().unwrap_or_default();
         let subject = reconcile.subject;
         let uid = self.uid(subject);
         let reference = uid.map(|uid| owner_reference(subject.kind, &subject.name, uid));
@@ -277,8 +298,8 @@ impl Cluster {
             Ok::<_, Infallible>(stored::drawn(key, value, number))
         });
         if self.perform(|store| store.generate(key, secret, operator)) {
-            self.drawn.insert(key.clone(), number);
-            *self.generated.entry(key.clone()).or_default() += 1;
+            self.contents.drawn.insert(key.clone(), number);
+            *self.contents.generated.entry(key.clone()).or_default() += 1;
         }
     }
 
@@ -288,15 +309,15 @@ impl Cluster {
 
     /// Writes something, unless the operator is killed. Returns whether anything changed.
     fn perform(&mut self, write: impl FnOnce(&mut Store) -> Result<(), Refusal>) -> bool {
-        if self.writes >= self.last {
+        if self.contents.writes >= self.last {
             return false;
         }
-        let version = self.store.version;
-        if let Err(refusal) = write(&mut self.store) {
+        let version = self.contents.store.version;
+        if let Err(refusal) = write(&mut self.contents.store) {
             unreachable!("{refusal}");
         }
-        let is_changed = self.store.version > version;
-        self.writes += usize::from(is_changed);
+        let is_changed = self.contents.store.version > version;
+        self.contents.writes += usize::from(is_changed);
         is_changed
     }
 
@@ -305,7 +326,7 @@ impl Cluster {
     }
 
     fn management(&self, operator: &dyn Operator, key: &Key) -> Management {
-        let managed = self.store.managed.get(key);
+        let managed = self.contents.store.managed.get(key);
         match managed.and_then(|managed| managed.get(operator.name())) {
             None => Management::None,
             Some(Value::Null) => Management::Created,

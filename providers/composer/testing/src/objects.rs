@@ -15,9 +15,11 @@ use crate::api_server::Request;
 
 impl Source for Cluster {
     fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
-        match self.store.objects.get(key) {
-            _ if self.unreadable.contains(key) => Lookup::Unknown(format!("{key} can't be read")),
-            _ if self.unreadable_kinds.contains(&key.kind) => {
+        match self.contents.store.objects.get(key) {
+            _ if self.contents.unreadable.contains(key) => {
+                Lookup::Unknown(format!("{key} can't be read"))
+            }
+            _ if self.contents.unreadable_kinds.contains(&key.kind) => {
                 Lookup::Unknown(format!("{} can't be read", key.kind.plural))
             }
             Some(object) => Lookup::Found(Arc::clone(object)),
@@ -27,7 +29,7 @@ impl Source for Cluster {
 
     fn objects(&self, selection: &Selection) -> Lookup<Vec<Arc<Value>>> {
         let kind = selection.kind;
-        if self.unreadable_kinds.contains(&kind) {
+        if self.contents.unreadable_kinds.contains(&kind) {
             return Lookup::Unknown(format!("{} can't be read", kind.plural));
         }
         if !self.is_readable(kind, &selection.namespace) {
@@ -38,7 +40,7 @@ impl Source for Cluster {
             namespace: None,
             name: String::new(),
         };
-        let all = self.store.objects.range(first..);
+        let all = self.contents.store.objects.range(first..);
         let all = all.take_while(|(key, _)| key.kind == kind);
         let all = all.filter(|(key, _)| is_of(key, kind, &selection.namespace));
         let labelled = all.filter(|(_, object)| selection.labels_match(object));
@@ -56,7 +58,7 @@ impl Source for Cluster {
 
 impl Objects for Cluster {
     fn now(&self) -> Timestamp {
-        self.store.now
+        self.contents.store.now
     }
 
     fn existing(&self, reconcile: Reconcile<'_>, key: &Key) -> Lookup<Existing> {
@@ -68,7 +70,7 @@ impl Objects for Cluster {
 
     fn controlled(&self, reconcile: Reconcile<'_>) -> Vec<(Key, Existing)> {
         let uid = self.uid(reconcile.subject);
-        let existing = self.store.objects.iter().map(|(key, object)| {
+        let existing = self.contents.store.objects.iter().map(|(key, object)| {
             let management = self.management(reconcile.operator, key);
             let is_subject = |owner: &Value| owner["uid"].as_str() == uid;
             (key, Existing::of(object, is_subject, management))
@@ -80,8 +82,9 @@ impl Objects for Cluster {
     }
 
     fn is_readable(&self, kind: ResourceKind, namespace: &str) -> bool {
-        let mut unreadable = self.unreadable.iter();
-        !self.unreadable_kinds.contains(&kind) && !unreadable.any(|key| is_of(key, kind, namespace))
+        let mut unreadable = self.contents.unreadable.iter();
+        !self.contents.unreadable_kinds.contains(&kind)
+            && !unreadable.any(|key| is_of(key, kind, namespace))
     }
 
     fn write(&mut self, reconcile: Reconcile<'_>, owner: &Owner, key: &Key, write: Write<'_>) {
@@ -105,14 +108,14 @@ impl Objects for Cluster {
     }
 
     fn call(&mut self, _: &Key, call: &ExternalRequest) -> Result<(), Failure> {
-        if self.writes < self.last
+        if self.contents.writes < self.last
             && let Some(system) = self.systems.get_mut(call.system)
         {
             let called = system.call(&call.content);
             called.map_err(|why| Failure::transient(Reason::SystemUnavailable, why))?;
-            self.writes += 1;
+            self.contents.writes += 1;
             let call = (call.system.to_owned(), call.content.clone());
-            self.calls.push(call);
+            self.contents.calls.push(call);
         }
         Ok(())
     }
@@ -128,10 +131,10 @@ impl Objects for Cluster {
     }
 
     fn report(&mut self, subject: &Key, status: Value, events: Vec<Event>) {
-        let before = self.writes;
+        let before = self.contents.writes;
         self.set_status(subject, status);
-        if self.writes > before {
-            self.events.extend(events);
+        if self.contents.writes > before {
+            self.contents.events.extend(events);
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::{BEGINNING, owned, refused, stored};
 const OTHERS: &str = "others";
 
 /// Objects, and which field manager owns what of them.
+#[derive(Clone)]
 pub struct Store {
     pub(crate) objects: BTreeMap<Key, Arc<Value>>,
     /// What each manager applied of an object; null where it created the object.
