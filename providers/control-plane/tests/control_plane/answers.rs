@@ -255,7 +255,8 @@ fn one_with_less() {
 #[test]
 fn the_same_twice() {
     let spec = json!({ "cortex": { "enabled": true }, "tempest": { "enabled": true } });
-    let (one, mut other) = (Stage::running(spec.clone()), Stage::running(spec));
+    let (one, mut other) = (Stage::running(spec.clone()), Stage::new(spec));
+    other.simulate();
     crate::stage::assert_same(&one.observed(), &other.observed());
     let text = |stage: &Stage| serde_json::to_string(&stage.observed()).unwrap();
     assert!(text(&one) == text(&other), "the same, but not byte by byte");
