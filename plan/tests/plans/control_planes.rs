@@ -1,18 +1,14 @@
 //! ControlPlanes and other resources of our operators, planned without a claim.
 
 use c5c3_plan::graph::{Picture, draw};
-use c5c3_plan::{CONTROL_PLANE, Format, Page, Plan, Settings, configuration, stream, tree};
+use c5c3_plan::{CONTROL_PLANE, Format, Page, Plan, configuration, stream, tree};
 use k8s_openapi::ByteString;
 
-use crate::given::{assuming_ready, planned, settings, written};
+use crate::given::{assuming_ready, planned, ready, settings, written};
 
 const COMMAND: &str = "c5c3 plan";
 
 const EXAMPLE: &str = "examples/control-planes/production.yaml";
-
-fn example(settings: &Settings) -> Plan {
-    planned(&[EXAMPLE], settings)
-}
 
 fn pictures(plan: &Plan, picture: Picture) -> String {
     let graphs: Vec<_> = plan.graphs().cloned().collect();
@@ -21,7 +17,7 @@ fn pictures(plan: &Plan, picture: Picture) -> String {
 
 #[test]
 fn a_control_plane_waits_for_the_operators_of_others() {
-    let plan = example(&settings());
+    let plan = planned(&[EXAMPLE], &settings());
     assert!(!plan.has_failed());
     assert!(!plan.resources[0].is_ready());
     insta::assert_snapshot!(tree(&plan, Page::PLAIN, COMMAND));
@@ -29,7 +25,7 @@ fn a_control_plane_waits_for_the_operators_of_others() {
 
 #[test]
 fn a_control_plane_becomes_ready_down_to_its_last_object() {
-    let plan = example(&assuming_ready());
+    let plan = ready(&[EXAMPLE]);
     let waiting: Vec<&str> = plan.resources[0]
         .conditions
         .iter()
@@ -78,16 +74,16 @@ Options to change
 
 #[test]
 fn the_graph_is_drawn_with_what_waits_for_what() {
-    let plan = example(&settings());
+    let plan = planned(&[EXAMPLE], &settings());
     insta::assert_snapshot!("dot", pictures(&plan, Picture::Dot));
     insta::assert_snapshot!("svg", pictures(&plan, Picture::Svg));
-    let ready = pictures(&example(&assuming_ready()), Picture::Dot);
+    let ready = pictures(&ready(&[EXAMPLE]), Picture::Dot);
     assert!(!ready.contains("waits for"), "{ready}");
 }
 
 #[test]
 fn no_secret_is_shown() {
-    let plan = example(&assuming_ready());
+    let plan = ready(&[EXAMPLE]);
     let yaml = stream(&plan, Format::Yaml).unwrap();
     let secrets: Vec<&str> = yaml
         .split("---\n")
@@ -136,7 +132,7 @@ stringData: {username: placement, password: \"of@the/user:himself\"}
 
 #[test]
 fn the_configuration_of_each_service_is_shown_without_its_secrets() {
-    let text = configuration(&example(&assuming_ready()));
+    let text = configuration(&ready(&[EXAMPLE]));
     for file in [
         "keystone.conf of Secret openstack/keystone-config-",
         "glance-api.conf of Secret openstack/glance-config-",
@@ -232,7 +228,7 @@ fn service_is_planned_without_a_control_plane() {
 
 #[test]
 fn a_claim_is_planned_through_its_control_plane_to_the_services() {
-    let plan = planned(&["examples/claims/customer-a-prod.yaml"], &assuming_ready());
+    let plan = ready(&["examples/claims/customer-a-prod.yaml"]);
     let operated = plan.operated();
     let control_plane = operated
         .iter()

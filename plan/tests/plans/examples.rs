@@ -3,12 +3,17 @@
 use std::path::PathBuf;
 
 use c5c3_api::Generation;
-use c5c3_plan::{Format, Manifest, Page, Settings, plan, read, stream, tree};
+use c5c3_plan::{Format, Manifest, Page, Plan, Settings, plan, read, stream, tree};
 use rstest::rstest;
 
-use crate::given::{assuming_ready, claim, files, planned, root, settings};
+use crate::given::{
+    assert_ready, assuming_ready, claim, files, planned, ready, ready_on_crossplane_2, root,
+    settings,
+};
 
 const COMMAND: &str = "c5c3 plan";
+
+const CLAIMS_AND_POOLS: [&str; 2] = ["examples/claims", "examples/pools"];
 
 #[test]
 fn the_first_command_says_what_is_missing_and_how_to_go_on() {
@@ -55,10 +60,7 @@ fn with_the_pools_a_claim_is_composed_and_waits_for_its_operators() {
 /// Objects that operators apply have snapshots of their own: here they their kinds are named.
 #[test]
 fn plan_for_tools_has_what_crossplane_and_operators_apply_and_the_claim() {
-    let plan = planned(
-        &["examples/claims/customer-b-staging.yaml"],
-        &assuming_ready(),
-    );
+    let plan = ready(&["examples/claims/customer-b-staging.yaml"]);
     let stream = stream(&plan, Format::Yaml).unwrap();
     let documents = stream.split("---\n").map(|text| {
         let value = serde_saphyr::from_str::<serde_json::Value>(text).unwrap();
@@ -76,7 +78,7 @@ fn plan_for_tools_has_what_crossplane_and_operators_apply_and_the_claim() {
 /// Everything under `examples`, each file alone and each folder as a whole.
 #[rstest]
 #[case::claims(&["examples/claims"])]
-#[case::claims_and_pools(&["examples/claims", "examples/pools"])]
+#[case::claims_and_pools(&CLAIMS_AND_POOLS)]
 #[case::customer_a_prod(&["examples/claims/customer-a-prod.yaml"])]
 #[case::customer_b_staging(&["examples/claims/customer-b-staging.yaml"])]
 #[case::finance_prod(&["examples/claims/finance-prod.yaml"])]
@@ -89,19 +91,10 @@ fn every_example_becomes_ready(
     #[case] paths: &[&str],
     #[values(Generation::V1, Generation::V2)] generation: Generation,
 ) {
-    let settings = Settings {
-        generation,
-        ..assuming_ready()
-    };
-    let plan = planned(paths, &settings);
-    let waiting: Vec<String> = plan
-        .planned
-        .iter()
-        .filter(|planned| !planned.is_ready() || planned.phase() != "Ready")
-        .map(|planned| format!("{}: {:?}", planned.claim.title(), planned.conditions))
-        .collect();
-    assert!(!plan.planned.is_empty());
-    assert!(waiting.is_empty(), "{waiting:#?}");
+    match generation {
+        Generation::V1 => assert_ready(&ready(paths)),
+        Generation::V2 => assert_ready(&planned(paths, &ready_on_crossplane_2())),
+    }
 }
 
 #[test]
@@ -122,32 +115,31 @@ fn every_example_is_planned_above() {
 #[case::waiting(settings())]
 #[case::ready(assuming_ready())]
 fn a_plan_is_the_same_every_time_and_in_any_order(#[case] settings: Settings) {
-    let folders = ["examples/claims", "examples/pools"];
-    let mut paths: Vec<PathBuf> = folders
+    let mut paths: Vec<PathBuf> = CLAIMS_AND_POOLS
         .iter()
         .flat_map(|folder| root(folder).read_dir().unwrap())
         .map(|entry| entry.unwrap().path())
         .collect();
     paths.sort();
-    let shown = |paths: &[PathBuf]| {
-        let plan = plan(&read(paths).unwrap(), &settings).unwrap();
-        tree(&plan, Page::PLAIN, COMMAND) + &stream(&plan, Format::Yaml).unwrap()
+    let shown =
+        |plan: &Plan| tree(plan, Page::PLAIN, COMMAND) + &stream(plan, Format::Yaml).unwrap();
+    let again = |paths: &[PathBuf]| shown(&plan(&read(paths).unwrap(), &settings).unwrap());
+    let first = match settings.assume_ready {
+        true => shown(&ready(&CLAIMS_AND_POOLS)),
+        false => again(&paths),
     };
-    let first = shown(&paths);
-    assert_eq!(first, shown(&paths));
     paths.rotate_left(4);
-    assert_eq!(first, shown(&paths));
+    assert_eq!(first, again(&paths));
     paths.reverse();
-    assert_eq!(first, shown(&paths));
+    assert_eq!(first, again(&paths));
 }
 
 #[test]
 fn on_crossplane_2_everything_composed_is_in_the_namespace_of_the_tenant() {
-    let settings = Settings {
-        generation: Generation::V2,
-        ..assuming_ready()
-    };
-    let plan = planned(&["examples/claims/customer-a-prod.yaml"], &settings);
+    let plan = planned(
+        &["examples/claims/customer-a-prod.yaml"],
+        &ready_on_crossplane_2(),
+    );
     let claim = claim(&plan, "tenant-customer-a/customer-a-prod");
     assert!(claim.composed.len() > 10);
     for composed in &claim.composed {
@@ -181,10 +173,7 @@ fn composite_resources_may_be_given_in_place_of_claims() {
 /// The function names Secrets that operators compose, in crates that it doesn't know.
 #[test]
 fn secrets_that_travel_to_hypervisors_are_composed_by_operators() {
-    let plan = planned(
-        &["examples/claims/customer-b-staging.yaml"],
-        &assuming_ready(),
-    );
+    let plan = ready(&["examples/claims/customer-b-staging.yaml"]);
     let secrets: Vec<_> = plan
         .applied
         .iter()

@@ -2,12 +2,10 @@
 
 use std::fs;
 
-use c5c3_api::Generation;
-use c5c3_plan::Settings;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::given::{assuming_ready, root, written};
+use crate::given::{ready_with, root};
 use crate::quota::{Amounts, composed, pods};
 
 /// The pods that run all the time: neither those of Jobs nor those that a rollout adds.
@@ -45,12 +43,7 @@ metadata: {{name: cloud, namespace: tenant}}
 spec: {{region: eu-de-1, size: {size}, hypervisorClusters: [hv], storageClusters: [st]}}
 "
     );
-    let settings = Settings {
-        composition: Some(composition.to_owned()),
-        generation: Generation::V2,
-        ..assuming_ready()
-    };
-    let plan = written(&claim, &settings).unwrap();
+    let plan = ready_with(composition, &claim);
     let limits = composed(&plan, "LimitRange");
     let applied = plan.applied.iter();
     let applied = applied.filter(|applied| applied.key.namespace == "openstack-cloud");

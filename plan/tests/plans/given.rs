@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use c5c3_api::Generation;
 use c5c3_plan::{Compositions, Error, Files, Plan, Planned, Settings, plan, read};
 use jiff::Timestamp;
+use provider_composer_testing::Shared;
 use tempfile::TempDir;
 
 /// A claim with few services, in pools that are assumed to exist.
@@ -51,6 +53,13 @@ pub fn assuming_ready() -> Settings {
     }
 }
 
+pub fn ready_on_crossplane_2() -> Settings {
+    Settings {
+        generation: Generation::V2,
+        ..assuming_ready()
+    }
+}
+
 /// Settings of a site that adds this to the Composition's input of control planes.
 pub fn site(added: &str) -> Settings {
     let folder = TempDir::new().unwrap();
@@ -71,6 +80,39 @@ pub fn site(added: &str) -> Settings {
 /// The plan of files of the repository.
 pub fn planned(paths: &[&str], settings: &Settings) -> Plan {
     plan(&files(paths), settings).unwrap()
+}
+
+/// The plan of files of the repository if everything is ready. Tests of the same files share it.
+pub fn ready(paths: &[&str]) -> Arc<Plan> {
+    static READY: Shared<Arc<Plan>> = Shared::empty();
+    READY.get(paths.join(" "), || {
+        Arc::new(planned(paths, &assuming_ready()))
+    })
+}
+
+/// The plan of a claim with a Composition, on Crossplane 2, if everything is ready. Tests of the same claim share it.
+pub fn ready_with(composition: &str, claim: &str) -> Arc<Plan> {
+    static READY: Shared<Arc<Plan>> = Shared::empty();
+    READY.get(composition.to_owned() + claim, || {
+        let settings = Settings {
+            composition: Some(composition.to_owned()),
+            ..ready_on_crossplane_2()
+        };
+        Arc::new(written(claim, &settings).unwrap())
+    })
+}
+
+/// Checks that there are claims, and that every one becomes Ready.
+pub fn assert_ready(plan: &Plan) {
+    assert!(!plan.planned.is_empty());
+    let waits = |planned: &&Planned| !planned.is_ready() || planned.phase() != "Ready";
+    let waiting: Vec<String> = plan
+        .planned
+        .iter()
+        .filter(waits)
+        .map(|planned| format!("{}: {:?}", planned.claim.title(), planned.conditions))
+        .collect();
+    assert!(waiting.is_empty(), "{waiting:#?}");
 }
 
 /// The plan of a text.

@@ -12,7 +12,7 @@ use provider_hypervisor_pool::PoolState;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::given::{assuming_ready, planned, root};
+use crate::given::{ready, root};
 
 fn documents(text: &str) -> Vec<Value> {
     let documents = text.split("---\n").map(serde_saphyr::from_str::<Value>);
@@ -69,7 +69,7 @@ fn divided(pool: &str, workers: u64, objects: &[Value]) -> Value {
 #[case::tiered("tiered")]
 fn isolation_strategy_ends_on_its_hosts(#[case] strategy: &str) {
     let path = format!("examples/isolation/{strategy}.yaml");
-    let plan = planned(&[&path], &assuming_ready());
+    let plan = ready(&[&path]);
     let objects = documents(&stream(&plan, Format::Yaml).unwrap());
     let given = documents(&fs::read_to_string(root(&path)).unwrap());
     let pools = given

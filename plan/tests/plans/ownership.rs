@@ -8,7 +8,7 @@ use c5c3_plan::{CONTROL_PLANE, Manifest, Plan, Settings};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::given::{assuming_ready, planned, root, written};
+use crate::given::{assuming_ready, planned, ready, root, written};
 
 const EXAMPLE: &str = "examples/control-planes/production.yaml";
 
@@ -16,10 +16,10 @@ const CINDER: &str = "cinder.openstack.c5c3.io/v1alpha1";
 
 /// The names of the Secrets that are composed for the example.
 static SECRETS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let plan = planned(&[EXAMPLE], &assuming_ready());
-    let keys = plan.applied.into_iter().map(|applied| applied.key);
+    let plan = ready(&[EXAMPLE]);
+    let keys = plan.applied.iter().map(|applied| &applied.key);
     let secrets = keys.filter(|key| key.kind == "Secret");
-    secrets.map(|key| key.name).collect()
+    secrets.map(|key| key.name.clone()).collect()
 });
 
 /// The name of a Secret that is composed for the example.

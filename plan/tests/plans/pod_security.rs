@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::given::{assuming_ready, planned};
+use crate::given::ready;
 
 /// A pod: where it comes from, what it may do, its containers.
 struct Pod<'a> {
@@ -138,10 +138,7 @@ fn violations(pod: &Pod<'_>) -> Vec<String> {
 
 #[test]
 fn every_pod_is_restricted_and_bounded() {
-    let plan = planned(
-        &["examples/control-planes/production.yaml"],
-        &assuming_ready(),
-    );
+    let plan = ready(&["examples/control-planes/production.yaml"]);
     let objects = plan.applied.iter().map(|applied| applied.manifest.value());
     let pods: Vec<Pod<'_>> = objects
         .flat_map(|object| {

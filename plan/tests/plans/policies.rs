@@ -4,7 +4,7 @@ use c5c3_api::{Condition, Generation};
 use c5c3_plan::{Compositions, Manifest, Settings, State};
 use rstest::rstest;
 
-use crate::given::{assuming_ready, claim, condition, planned, root, settings, written};
+use crate::given::{assuming_ready, claim, condition, ready, root, settings, written};
 
 /// Pools of one region, and a claim that names them.
 fn site(pool_status: &str, claims: &[&str]) -> String {
@@ -223,7 +223,7 @@ spec: {{region: eu-de-1{name}}}
 
 #[test]
 fn deletion_goes_from_shares_to_the_namespace() {
-    let plan = planned(&["examples/claims/internal-prod.yaml"], &assuming_ready());
+    let plan = ready(&["examples/claims/internal-prod.yaml"]);
     let claim = claim(&plan, "tenant-internal/internal-prod");
     let step = |kind: &str| {
         let mut steps = claim.deletion.iter();

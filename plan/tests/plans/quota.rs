@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::Generation;
 use c5c3_api::parts::Quantity;
-use c5c3_plan::{Plan, Settings};
+use c5c3_plan::Plan;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::given::{assuming_ready, written};
+use crate::given::ready_with;
 
 /// Amounts by resource, as a ResourceQuota names them.
 pub type Amounts = BTreeMap<&'static str, f64>;
@@ -142,12 +141,7 @@ fn a_quota_holds_a_control_plane_of_its_size_while_everything_is_updated(
     composition: &str,
     #[values("small", "medium", "large", "xlarge")] size: &str,
 ) {
-    let settings = Settings {
-        composition: Some(composition.to_owned()),
-        generation: Generation::V2,
-        ..assuming_ready()
-    };
-    let plan = written(&claim(size), &settings).unwrap();
+    let plan = ready_with(composition, &claim(size));
     let limits = composed(&plan, "LimitRange");
     let mut sums = Amounts::new();
     let mut pods_of = BTreeMap::new();

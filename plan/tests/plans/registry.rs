@@ -6,14 +6,11 @@ use std::path::Path;
 
 use provider_openstack::{KEYSTONE, SERVICES, ServiceDefinition, dependency_kinds};
 
-use crate::given::{assuming_ready, planned, root};
+use crate::given::{ready, root};
 
 #[test]
 fn registry_of_services_determines_credentials_catalogue_and_network_policies() {
-    let plan = planned(
-        &["examples/control-planes/production.yaml"],
-        &assuming_ready(),
-    );
+    let plan = ready(&["examples/control-planes/production.yaml"]);
     let composed: BTreeSet<(&str, &str, &str)> = plan
         .applied
         .iter()

@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::Generation;
-use c5c3_plan::{Plan, Settings};
+use c5c3_plan::Plan;
 use rstest::rstest;
 use serde_json::Value;
 
-use crate::given::{assuming_ready, planned, written};
+use crate::given::{ready, ready_with};
 use crate::quota::claim;
 
 /// How a probe asks.
@@ -219,7 +218,7 @@ impl Workload<'_> {
 #[case::hybrid(&["examples/isolation/hybrid.yaml"])]
 #[case::tiered(&["examples/isolation/tiered.yaml"])]
 fn every_workload_is_as_linters_want_it(#[case] paths: &[&str]) {
-    let plan = planned(paths, &assuming_ready());
+    let plan = ready(paths);
     let workloads = workloads(&plan);
     let problems: Vec<String> = workloads.iter().flat_map(Workload::problems).collect();
     assert_eq!(problems, Vec::<String>::new());
@@ -240,12 +239,7 @@ fn every_workload_is_as_linters_want_it(#[case] paths: &[&str]) {
 fn every_component_has_a_second_replica_in_production_from_medium_on(
     #[values("medium", "large", "xlarge")] size: &str,
 ) {
-    let settings = Settings {
-        composition: Some("openstack-production".to_owned()),
-        generation: Generation::V2,
-        ..assuming_ready()
-    };
-    let plan = written(&claim(size), &settings).unwrap();
+    let plan = ready_with("openstack-production", &claim(size));
     let kinds = ["Deployment", "StatefulSet", "MariaDB", "RabbitmqCluster"];
     let objects = plan.applied.iter();
     let components = objects.filter(|applied| kinds.contains(&applied.key.kind.as_str()));
