@@ -16,8 +16,7 @@ use crate::fixture::*;
 
 #[test]
 fn share_leases_every_hypervisor_and_runs_agents_on_them() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     run_agents(&mut cluster, "prod");
     let answer = settle(&mut cluster, "prod");
     insta::assert_yaml_snapshot!(shown(&answer));
@@ -132,8 +131,7 @@ fn consoles_have_another_certificate_than_migrations() {
 #[test]
 fn certificate_of_nodes_is_reported_with_the_refusal_of_its_issuer() {
     const CERTIFICATE: &str = "CertificateReady";
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let share = share_key("prod");
     assert_eq!(find_condition(&cluster, &share, CERTIFICATE), None);
     put_share(
@@ -245,8 +243,7 @@ fn agents_find_a_control_plane_of_another_cluster_by_its_own_names() {
 
 #[test]
 fn share_names_nodes_that_lack_something() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let pod = json!({ "spec": { "nodeName": "node-b", "containers": [] } });
     // The kubelet of a node of another share creates this one.
     let planted = json!({
@@ -279,8 +276,7 @@ fn share_names_nodes_that_lack_something() {
 /// A node may come back with another control plane's servers, when its Node was deleted.
 #[test]
 fn node_with_files_of_another_lease_or_without_tun_runs_no_agents() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let cluster = settled();
     let folder = std::env::temp_dir().join(format!("lease-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("nova")).unwrap();
     let check_with = |agent: &str, lease: &str, requirements: &str| {

@@ -10,8 +10,7 @@ use crate::fixture::*;
 
 #[test]
 fn agents_stay_when_their_configuration_is_missing() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cluster.delete(&Key::of::<Secret>("openstack-prod", "ovn-chassis"));
     settle(&mut cluster, "prod");
     for agent in AGENTS {
@@ -99,8 +98,7 @@ fn share_of_a_cell_without_a_secret_names_the_condition_that_says_why() {
 /// libvirt's pods see the keys of Ceph's users, and nova-compute's don't.
 #[test]
 fn keys_of_ceph_are_for_libvirt_alone_and_outlive_cinder() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let (nova, cinder) = ("ceph-key-1a", "ceph-key-2b");
     put_secret(
         &mut cluster,
@@ -205,8 +203,7 @@ fn certificate_of_consoles_is_for_libvirt_alone_and_replaces_no_pods() {
 /// The owner of a control plane writes its Nova, Neutron and OVNCluster, and with them what is in these Secrets.
 #[test]
 fn control_plane_names_no_image_for_nodes() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let images = |cluster: &Cluster| {
         AGENTS.map(|agent| {
             let set = cluster.get(&Key::of::<DaemonSet>("agents-prod", agent));
@@ -239,8 +236,7 @@ fn control_plane_names_no_image_for_nodes() {
 
 #[test]
 fn hypervisors_of_another_cluster_take_secrets_that_were_brought_there() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let objects = cluster.objects().clone();
     for (name, kind) in OWNERS {
         cluster.delete(&Key::new(kind, "openstack-prod", name));
@@ -276,8 +272,7 @@ fn hypervisors_of_another_cluster_take_secrets_that_were_brought_there() {
     secret["metadata"]["ownerReferences"] = json!([{ "uid": "another", "controller": true }]);
 })]
 fn secret_that_no_operator_composed_reaches_no_hypervisor(#[case] forge: fn(&mut Value)) {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let copy = Key::of::<Secret>("agents-prod", "nova");
     let before = cluster.get(&copy).unwrap()["data"].clone();
     let mut secret = json!({

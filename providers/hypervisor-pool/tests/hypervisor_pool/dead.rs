@@ -42,8 +42,7 @@ fn nodes_ready(cluster: &Cluster) -> Option<[String; 3]> {
 
 #[test]
 fn node_that_is_not_ready_is_dead_after_15_minutes_and_the_pool_wakes_then() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     stop(&mut cluster, "node-b");
     let dead_at = cluster.now() + SignedDuration::from_mins(15);
     wait(&mut cluster, 14);
@@ -106,8 +105,7 @@ fn minima_that_dead_nodes_leave_unmet_name_these_nodes() {
 
 #[test]
 fn free_node_that_is_dead_is_not_divided() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     put_node(&mut cluster, "node-d", "10.0.0.4");
     stop(&mut cluster, "node-d");
     put_share(&mut cluster, "staging", json!({}));
@@ -127,8 +125,7 @@ fn free_node_that_is_dead_is_not_divided() {
 /// The network between the nodes and the API server fails, and the nodes of one share are back first.
 #[test]
 fn nodes_are_not_dead_while_more_than_half_of_the_pool_is_down() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     put_node(&mut cluster, "node-d", "10.0.0.4");
     put_node(&mut cluster, "node-e", "10.0.0.5");
     put_share(&mut cluster, "staging", json!({}));
@@ -242,8 +239,7 @@ fn nodes_of_a_rack_that_is_down_are_not_replaced_until_most_are_back() {
 
 #[test]
 fn node_of_which_nobody_says_since_when_it_is_not_ready_counts() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     for since in [Value::Null, json!("yesterday")] {
         let ready = json!({ "type": "Ready", "status": "False", "lastTransitionTime": since });
         cluster.set_status(&node_key("node-b"), json!({ "conditions": [ready] }));
@@ -257,8 +253,7 @@ fn node_of_which_nobody_says_since_when_it_is_not_ready_counts() {
 #[test]
 fn dead_node_that_is_cordoned_or_whose_share_is_deleted_is_drained() {
     for is_cordoned in [true, false] {
-        let mut cluster = cluster();
-        settle(&mut cluster, "prod");
+        let mut cluster = settled();
         stop(&mut cluster, "node-b");
         wait(&mut cluster, 15);
         match is_cordoned {
@@ -286,8 +281,7 @@ fn limits(cluster: &mut Cluster) -> [Value; 2] {
 /// A kubelet that reports that its node isn't Ready may run all agents, and each node that is allowed beside would be one that works.
 #[test]
 fn agent_that_is_up_on_a_dead_node_allows_no_further_update() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     stop(&mut cluster, "node-b");
     wait(&mut cluster, 15);
     pod(&mut cluster, "openvswitch", "node-b", Some(true));

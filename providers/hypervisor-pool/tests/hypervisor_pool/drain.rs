@@ -87,8 +87,7 @@ pub fn has(cluster: &Cluster, set: &str) -> bool {
 
 /// A share with a cordoned node that Nova and libvirt report to be empty and whose agents have stopped.
 pub fn released() -> Cluster {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cordon(&mut cluster, "node-b", true);
     settle(&mut cluster, "prod");
     report(&mut cluster, "node-b", "Disabled", 0);
@@ -101,8 +100,7 @@ pub fn released() -> Cluster {
 
 #[test]
 fn node_is_drained_step_by_step_and_freed_at_the_end() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     assert_eq!(drained(&mut cluster)[0], "True");
     cordon(&mut cluster, "node-b", true);
     let message = |condition: [String; 3]| {
@@ -176,8 +174,7 @@ fn node_is_drained_step_by_step_and_freed_at_the_end() {
 
 #[test]
 fn agents_leave_nodes_that_are_released() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let cluster = settled();
     let key = Key::of::<DaemonSet>("agents-prod", "openvswitch");
     let affinity = &cluster.get(&key).unwrap()["spec"]["template"]["spec"]["affinity"];
     let terms = affinity.pointer("/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution");
@@ -191,8 +188,7 @@ fn agents_leave_nodes_that_are_released() {
 
 #[test]
 fn node_that_is_uncordoned_in_time_keeps_its_lease_and_an_old_report_counts_no_more() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cordon(&mut cluster, "node-b", true);
     settle(&mut cluster, "prod");
     report(&mut cluster, "node-b", "Disabled", 0);
@@ -223,8 +219,7 @@ fn node_that_is_uncordoned_in_time_keeps_its_lease_and_an_old_report_counts_no_m
     node["metadata"]["deletionTimestamp"] = json!("2026-02-01T00:00:00Z");
 })]
 fn node_that_leaves_the_pool_is_drained(#[case] change: fn(&mut Value)) {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cluster.edit(&node_key("node-b"), change);
     settle(&mut cluster, "prod");
     assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Draining"));
@@ -256,8 +251,7 @@ fn new_share_gets_a_node_once_it_is_drained() {
 
 #[test]
 fn deleted_share_stays_until_its_nodes_are_empty() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cluster.delete(&share_key("prod"));
     settle(&mut cluster, "prod");
     assert_eq!(
@@ -284,8 +278,7 @@ fn deleted_share_stays_until_its_nodes_are_empty() {
 /// Its Nova is in this cluster, and gone with the control plane.
 #[test]
 fn deleted_share_of_a_deleted_control_plane_needs_no_report_of_nova() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cluster.delete(&share_key("prod"));
     pod(&mut cluster, "drain", "node-b", Some(true));
     settle(&mut cluster, "prod");
@@ -343,8 +336,7 @@ fn nothing_is_freed_while_something_can_not_be_read() {
 #[test]
 fn drain_goes_on_where_it_was_after_a_kill() {
     for writes in 1..4 {
-        let mut cluster = cluster();
-        settle(&mut cluster, "prod");
+        let mut cluster = settled();
         cordon(&mut cluster, "node-a", true);
         cordon(&mut cluster, "node-b", true);
         let mut seen = Vec::new();

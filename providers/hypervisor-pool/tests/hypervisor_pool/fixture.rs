@@ -1,6 +1,6 @@
 //! A cluster in memory with a pool, a share, nodes and configuration.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use c5c3_api::cinder::CinderSpec;
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec};
@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{Node, Secret};
 use provider_composer::{
     Composed, Custom, Key, ObservedState, Operator, Resource, ResourceKind, Subject,
 };
-use provider_composer_testing::Cluster;
+use provider_composer_testing::{Cluster, Contents};
 use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
 use serde_json::{Value, json};
 
@@ -155,6 +155,16 @@ pub fn cluster() -> Cluster {
     put_pool(&mut cluster, json!({ "mode": "Shared" }));
     put_share(&mut cluster, "prod", json!({}));
     cluster
+}
+
+/// A cluster whose share has leased its nodes. All are copies of one.
+pub fn settled() -> Cluster {
+    static SETTLED: LazyLock<Contents> = LazyLock::new(|| {
+        let mut cluster = cluster();
+        reconcile(&mut cluster, "prod");
+        cluster.contents().clone()
+    });
+    Contents::clone(&SETTLED).into()
 }
 
 pub fn reconcile(cluster: &mut Cluster, share: &str) {

@@ -66,8 +66,7 @@ fn held_share_replaces_no_node_that_was_drained_unless_a_person_gives_it_one() {
 
 /// A pool of two nodes each for admin, which is younger, and prod, that becomes dedicated.
 fn dedicated() -> Cluster {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cluster.wait(SignedDuration::from_secs(1));
     put_share(&mut cluster, "admin", json!({}));
     put_node(&mut cluster, "node-d", "10.0.0.4");

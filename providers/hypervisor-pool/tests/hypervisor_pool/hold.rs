@@ -36,8 +36,7 @@ fn remove_labels(cluster: &mut Cluster, node: &str, names: &[&str]) {
 
 /// A share whose node-b is being drained, and has no server.
 fn drained() -> Cluster {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cordon(&mut cluster, "node-b", true);
     settle(&mut cluster, "prod");
     report(&mut cluster, "node-b", "Disabled", 0);
@@ -57,8 +56,7 @@ fn released() -> Cluster {
 /// Gardener's machine-controller-manager doesn't evict pods of DaemonSets.
 #[test]
 fn leased_node_has_a_pod_that_is_not_evicted() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let cluster = settled();
     let held = ["node-a", "node-b", "node-c"].map(|node| is_held(&cluster, node));
     assert_eq!(held, [true, true, false]);
     let budget = &cluster.get(&budget_key("node-a")).unwrap()["spec"];
@@ -94,8 +92,7 @@ fn wiping() -> Cluster {
 
 #[test]
 fn node_is_held_until_its_lease_has_ended() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     pod(&mut cluster, "hold", "node-b", Some(true));
     cordon(&mut cluster, "node-b", true);
     settle(&mut cluster, "prod");
@@ -164,8 +161,7 @@ fn node_that_was_wiped_and_is_leased_to_another_is_held_no_longer() {
 
 #[test]
 fn node_in_a_phase_that_is_not_known_is_held() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     set_label(&mut cluster, "node-b", PHASE, "Resting");
     settle(&mut cluster, "prod");
     assert!(is_held(&cluster, "node-b"));
@@ -173,8 +169,7 @@ fn node_in_a_phase_that_is_not_known_is_held() {
 
 #[test]
 fn node_that_loses_the_label_of_its_lease_stays_held() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cordon(&mut cluster, "node-b", true);
     remove_labels(&mut cluster, "node-b", &[LEASE]);
     settle(&mut cluster, "prod");
@@ -190,8 +185,7 @@ fn node_that_loses_the_label_of_its_lease_stays_held() {
 
 #[test]
 fn node_that_a_person_moves_to_another_control_plane_stays_held() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     set_label(&mut cluster, "node-b", LEASE, "staging");
     settle(&mut cluster, "prod");
     assert!(is_held(&cluster, "node-b"));
@@ -199,8 +193,7 @@ fn node_that_a_person_moves_to_another_control_plane_stays_held() {
 
 /// A share whose nodes have lost the label of their lease.
 fn unleased() -> (Cluster, [&'static str; 2]) {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let nodes = ["node-a", "node-b"];
     for node in nodes {
         remove_labels(&mut cluster, node, &[LEASE]);
@@ -274,8 +267,7 @@ fn deleted_share_waits_for_nodes_that_lost_its_label() {
 
 #[test]
 fn deleted_share_waits_for_a_node_that_a_person_moved_until_they_say_that_it_is_empty() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     remove_labels(&mut cluster, "node-a", &[LEASE, SINCE]);
     set_label(&mut cluster, "node-b", LEASE, "staging");
     cluster.delete(&share_key("prod"));
@@ -304,8 +296,7 @@ fn share_without_a_label_left_stays_as_it_is_while_it_is_not_known_what_it_holds
 
 #[test]
 fn deleted_node_is_no_longer_held() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cluster.delete(&node_key("node-b"));
     settle(&mut cluster, "prod");
     assert!(!is_held(&cluster, "node-b"));
@@ -314,8 +305,7 @@ fn deleted_node_is_no_longer_held() {
 
 #[test]
 fn nodes_stay_held_while_it_is_not_known_which_are() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     remove_labels(&mut cluster, "node-b", &[LEASE]);
     for key in [set_key("node-a"), node_key("node-b")] {
         cluster.set_readable(&key, false);
@@ -333,8 +323,7 @@ fn nodes_stay_held_while_it_is_not_known_which_are() {
 
 #[test]
 fn share_names_nodes_that_are_not_held_yet() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let waiting = |nodes: &str| {
         let message = format!(
             "waits for the pods that keep Gardener from deleting the machines of {nodes} to be Ready; until then it may delete them with \

@@ -1,6 +1,7 @@
 //! The operator of a share or a pool is killed between any two writes or calls of Nova, and ends where one ends that nothing disturbs.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use provider_composer::Key;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::drain::{cordon, has, node_key, phase, pod};
 use crate::fixture::*;
-use crate::nova::Nova;
+use crate::nova::{Beginning, Nova};
 
 const NODES: [&str; 2] = ["node-a", "node-b"];
 /// When a lease began: each is later than the one before, and than what is reported of it.
@@ -51,10 +52,14 @@ impl Stage {
     }
 
     fn joined() -> Self {
-        let mut stage = Self::new();
-        stage.run(Kill::Never);
-        assert_eq!(condition(&stage.cluster, "prod", "Ready")[0], "True");
-        stage
+        static JOINED: LazyLock<Beginning> = LazyLock::new(|| {
+            let mut stage = Stage::new();
+            stage.run(Kill::Never);
+            assert_eq!(condition(&stage.cluster, "prod", "Ready")[0], "True");
+            Beginning::of(&stage.cluster, &stage.nova)
+        });
+        let (cluster, nova) = JOINED.copied();
+        Self { cluster, nova }
     }
 
     fn edit(&mut self, field: &str, value: Value) {

@@ -14,8 +14,7 @@ const SINCE: &str = "c5c3.node-restriction.kubernetes.io/lease-since";
 
 #[test]
 fn second_share_gets_its_part_of_further_nodes_and_the_elder_keeps_its_nodes() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     put_share(&mut cluster, "staging", json!({}));
     settle(&mut cluster, "staging");
     assert_eq!(
@@ -41,8 +40,7 @@ fn second_share_gets_its_part_of_further_nodes_and_the_elder_keeps_its_nodes() {
 
 #[test]
 fn share_without_free_nodes_says_what_it_is_due() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     put_share(&mut cluster, "staging", json!({}));
     let answer = settle(&mut cluster, "staging");
     assert_eq!(answer.status["pending"], json!(1));
@@ -140,8 +138,7 @@ fn pool_names_the_nodes_that_it_can_lose() {
 
 #[test]
 fn node_that_lost_the_label_of_its_lease_is_neither_leased_anew_nor_removable() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cluster.edit(&node_key("node-b"), |node| {
         let labels = node["metadata"]["labels"].as_object_mut().unwrap();
         labels.remove(LEASE).unwrap();
@@ -214,8 +211,7 @@ fn dedicated_pool_serves_the_eldest_share_alone() {
 
 #[test]
 fn second_share_of_a_control_plane_is_refused() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let spec = json!({ "controlPlane": "prod", "weight": 1, "cell": "cell2" });
     cluster.put(
         &share_key("second"),
@@ -230,8 +226,7 @@ fn second_share_of_a_control_plane_is_refused() {
 
 #[test]
 fn share_waits_for_a_pool_and_changes_nothing_without_it() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let before: Vec<Key> = cluster.objects().keys().cloned().collect();
     cluster.delete(&pool_key());
     cluster.settle(&HypervisorShare, &share_key("prod"));
@@ -242,8 +237,7 @@ fn share_waits_for_a_pool_and_changes_nothing_without_it() {
 
 #[test]
 fn unreadable_nodes_change_nothing() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let before: Vec<Key> = cluster.objects().keys().cloned().collect();
     cluster.set_readable(&Key::of::<Node>("", "node-a"), false);
     cluster.settle(&HypervisorShare, &share_key("prod"));
@@ -259,8 +253,7 @@ fn unreadable_nodes_change_nothing() {
 
 #[test]
 fn deleted_node_is_not_created_again() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cluster.delete(&Key::of::<Node>("", "node-b"));
     let answer = settle(&mut cluster, "prod");
     assert_eq!(answer.status["hosts"][0]["name"], json!("node-a"));
@@ -270,8 +263,7 @@ fn deleted_node_is_not_created_again() {
 
 #[test]
 fn share_looks_at_the_nodes_that_it_leases_alone() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let cluster = settled();
     let nodes = cluster.dependencies().iter();
     let nodes: Vec<&Dependency> = nodes
         .filter(|looked| matches!(looked, Dependency::Objects(list) if list.kind == Node::KIND))

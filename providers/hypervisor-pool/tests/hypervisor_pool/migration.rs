@@ -7,7 +7,7 @@ use provider_composer_testing::Cluster;
 use serde_json::{Value, json};
 
 use crate::fixture::*;
-use crate::nova::Nova;
+use crate::nova::started;
 
 fn secret_key() -> Key {
     Key::of::<Secret>("agents-prod", "nova-migration")
@@ -52,9 +52,7 @@ fn shares_have_keys_of_their_own() {
 
 #[test]
 fn secret_without_a_key_is_named_and_stays() {
-    let mut cluster = cluster();
-    Nova::connect(&mut cluster);
-    settle(&mut cluster, "prod");
+    let (mut cluster, _) = started();
     run_agents(&mut cluster, "prod");
     settle(&mut cluster, "prod");
     assert_eq!(condition(&cluster, "prod", "MigrationReady")[0], "True");
@@ -77,9 +75,7 @@ fn secret_without_a_key_is_named_and_stays() {
 /// Nodes keep the image that they have of a tag, so that an image with OpenSSH needs another tag.
 #[test]
 fn nodes_whose_image_has_no_ssh_server_are_named_with_what_to_do() {
-    let mut cluster = cluster();
-    Nova::connect(&mut cluster);
-    settle(&mut cluster, "prod");
+    let (mut cluster, _) = started();
     run_agents(&mut cluster, "prod");
     cluster.set_status(
         &Key::of::<DaemonSet>("agents-prod", "nova-migration"),
@@ -120,8 +116,7 @@ fn nodes_whose_image_has_no_ssh_server_are_named_with_what_to_do() {
 /// Whoever has the key must not reach servers on the node: the process is no administrator, and sees of the node what it needs.
 #[test]
 fn ssh_server_has_no_rights_on_its_node() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let cluster = settled();
     let pod = pod(&cluster, "nova-migration");
     let container = &pod["containers"][0];
     assert_eq!(
@@ -142,8 +137,7 @@ fn ssh_server_has_no_rights_on_its_node() {
 /// A nova-compute that is replaced may fail the servers that it is building, and one that waits for the key builds none.
 #[test]
 fn nova_compute_neither_waits_for_the_key_nor_restarts_for_it() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let before = pod(&cluster, "nova-compute");
     let volumes = before["volumes"].as_array().unwrap();
     let key = volumes.iter().find(|volume| volume["name"] == "migration");

@@ -54,8 +54,7 @@ fn capacity_that_no_node_has_is_a_number_of_json() {
 
 #[test]
 fn two_pools_change_nothing_until_one_of_them_is_deleted() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let second = Key::of::<Subject<HypervisorPoolSpec>>("", "second");
     let pool = json!({ "metadata": { "name": "second" }, "spec": { "mode": "Shared" } });
     cluster.put(&second, &pool);
@@ -82,8 +81,7 @@ fn two_pools_change_nothing_until_one_of_them_is_deleted() {
 /// The machine is the same; what Nova reported is of another host.
 #[test]
 fn renamed_node_is_another_node() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cordon(&mut cluster, "node-b", true);
     settle(&mut cluster, "prod");
     report(&mut cluster, "node-b", "Removed", 0);
@@ -99,8 +97,7 @@ fn renamed_node_is_another_node() {
 #[test]
 fn report_of_an_earlier_drain_never_counts_however_the_clock_jumps() {
     for jump in [0, 1, -1, -3600] {
-        let mut cluster = cluster();
-        settle(&mut cluster, "prod");
+        let mut cluster = settled();
         cordon(&mut cluster, "node-b", true);
         settle(&mut cluster, "prod");
         report(&mut cluster, "node-b", "Removed", 0);
@@ -122,8 +119,7 @@ fn report_of_an_earlier_drain_never_counts_however_the_clock_jumps() {
 fn node_that_is_leased_again_is_dated_later_than_any_report_of_it() {
     for (keeps_lease, is_of_person) in [(false, false), (false, true), (true, false), (true, true)]
     {
-        let mut cluster = cluster();
-        settle(&mut cluster, "prod");
+        let mut cluster = settled();
         if is_of_person {
             report(&mut cluster, "node-b", "Removed", 0);
             cluster.set_status(&share_key("prod"), json!({}));

@@ -3,10 +3,10 @@
 mod system;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use jiff::SignedDuration;
-use provider_composer_testing::Cluster;
+use provider_composer_testing::{Cluster, Contents};
 use provider_hypervisor_pool::nova::{
     Access, Aggregate, Change, Occupants, ProviderTraits, SYSTEM, Service,
 };
@@ -19,7 +19,7 @@ use crate::fixture::*;
 pub const PERSON: &str = "broken fan";
 
 /// What a Nova has.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct State {
     pub services: BTreeMap<String, Service>,
     /// The host whose compute service a person disables right before the next call.
@@ -309,6 +309,11 @@ impl Nova {
         nova
     }
 
+    /// Returns another Nova that has the same.
+    pub fn copied(&self) -> Self {
+        Self(Arc::new(Mutex::new(self.change(|state| state.clone()))))
+    }
+
     pub fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         change(&mut self.0.lock().unwrap())
     }
@@ -351,11 +356,29 @@ impl Nova {
     }
 }
 
+/// A cluster and its Nova, of which tests begin with copies.
+pub struct Beginning(Contents, Nova);
+
+impl Beginning {
+    pub fn of(cluster: &Cluster, nova: &Nova) -> Self {
+        Self(cluster.contents().clone(), nova.copied())
+    }
+
+    pub fn copied(&self) -> (Cluster, Nova) {
+        let (mut cluster, nova) = (Cluster::from(self.0.clone()), self.1.copied());
+        cluster.connect(SYSTEM, nova.clone());
+        (cluster, nova)
+    }
+}
+
 pub fn started() -> (Cluster, Nova) {
-    let mut cluster = cluster();
-    let nova = Nova::connect(&mut cluster);
-    settle(&mut cluster, "prod");
-    (cluster, nova)
+    static STARTED: LazyLock<Beginning> = LazyLock::new(|| {
+        let mut cluster = cluster();
+        let nova = Nova::connect(&mut cluster);
+        settle(&mut cluster, "prod");
+        Beginning::of(&cluster, &nova)
+    });
+    STARTED.copied()
 }
 
 /// Lets both controllers run, each after the other, until Nova's answers are old.

@@ -71,8 +71,7 @@ fn waiting(message: &str) -> [String; 3] {
 
 #[test]
 fn share_that_is_created_again_keeps_its_nodes_by_its_identity() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     let earlier = uid(&cluster);
     let lease = json!(format!("prod {}", earlier.as_str().unwrap()));
     for agent in ["openvswitch", "libvirt"] {
@@ -94,8 +93,7 @@ fn share_that_is_created_again_keeps_its_nodes_by_its_identity() {
 /// Another share of the same name, which belongs to another control plane.
 #[test]
 fn share_without_the_identity_of_the_earlier_one_has_its_own() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     lose_share(&mut cluster);
     put_share(&mut cluster, "prod", json!({}));
     settle(&mut cluster, "prod");
@@ -105,8 +103,7 @@ fn share_without_the_identity_of_the_earlier_one_has_its_own() {
 
 #[test]
 fn namespace_of_an_earlier_share_is_left_to_the_garbage_collector() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cluster.edit(&namespace_key(), |namespace| {
         namespace["metadata"]["ownerReferences"][0]["uid"] = json!("earlier");
     });
@@ -126,8 +123,7 @@ fn namespace_of_an_earlier_share_is_left_to_the_garbage_collector() {
 
 #[test]
 fn namespace_that_is_being_deleted_is_created_again() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cluster.edit(&namespace_key(), |namespace| {
         namespace["metadata"]["ownerReferences"][0]["uid"] = json!("earlier");
     });
@@ -147,8 +143,7 @@ fn namespace_that_is_being_deleted_is_created_again() {
 /// Tools that restore a backup leave out ownerReferences.
 #[test]
 fn namespace_without_an_owner_that_the_operator_applied_is_taken_over() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let mut cluster = settled();
     cluster.edit(&namespace_key(), |namespace| {
         let metadata = namespace["metadata"].as_object_mut().unwrap();
         metadata.remove("ownerReferences").unwrap();

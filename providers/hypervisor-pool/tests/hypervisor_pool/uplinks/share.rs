@@ -62,8 +62,7 @@ fn agent_of_uplinks_has_the_networks_and_the_rights_that_it_needs(
 
 #[test]
 fn pool_without_physical_networks_has_no_agent_of_uplinks() {
-    let mut cluster = cluster();
-    settle(&mut cluster, "prod");
+    let cluster = settled();
     let key = Key::of::<DaemonSet>("agents-prod", "uplinks");
     assert!(cluster.get(&key).is_none());
     let condition = find_condition(&cluster, &share_key("prod"), "UplinksReady");
