@@ -212,12 +212,8 @@ impl Cluster {
 
     /// Adds an external system. In a restored cluster it gets the calls from before.
     pub fn join(&mut self, name: &'static str, mut system: impl System + 'static) {
-        for (_, call) in self
-            .contents
-            .calls
-            .iter()
-            .filter(|(other, _)| other == name)
-        {
+        let calls = self.contents.calls.iter();
+        for (_, call) in calls.filter(|(other, _)| other == name) {
             // It was accepted before.
             let _ = system.call(call);
         }
