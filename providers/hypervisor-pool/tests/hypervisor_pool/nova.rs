@@ -10,7 +10,7 @@ use provider_composer_testing::{Cluster, Contents};
 use provider_hypervisor_pool::nova::{
     Access, Aggregate, Change, Occupants, ProviderTraits, SYSTEM, Service,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::drain::drained;
 use crate::fixture::*;
@@ -379,6 +379,18 @@ pub fn started() -> (Cluster, Nova) {
         Beginning::of(&cluster, &nova)
     });
     STARTED.copied()
+}
+
+/// A cluster whose share has both nodes in its aggregate.
+pub fn in_zone_a() -> (Cluster, Nova) {
+    static IN_ZONE_A: LazyLock<Beginning> = LazyLock::new(|| {
+        let (mut cluster, nova) = started();
+        set(&mut cluster, "prod", "availabilityZone", json!("zone-a"));
+        later(&mut cluster);
+        assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+        Beginning::of(&cluster, &nova)
+    });
+    IN_ZONE_A.copied()
 }
 
 /// Lets both controllers run, each after the other, until Nova's answers are old.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::drain::pod;
 use crate::fixture::*;
-use crate::nova::{Nova, State, later, started};
+use crate::nova::{Nova, State, in_zone_a, later, started};
 
 fn set(cluster: &mut Cluster, field: &str, value: Value) {
     cluster.edit(&share_key("prod"), |share| share["spec"][field] = value);
@@ -231,9 +231,7 @@ fn aggregate_that_somebody_made_is_not_changed() {
 
 #[test]
 fn aggregate_goes_with_its_share_once_no_node_is_in_it() {
-    let (mut cluster, nova) = started();
-    set(&mut cluster, "availabilityZone", json!("zone-a"));
-    later(&mut cluster);
+    let (mut cluster, nova) = in_zone_a();
     assert_eq!(aggregates(&nova)[0][3], json!(["node-a", "node-b"]));
     cluster.delete(&share_key("prod"));
     nova.occupy("node-a", 1, 0);
@@ -279,14 +277,6 @@ fn refusal(cluster: &mut Cluster, nova: &Nova) -> [String; 3] {
     later(cluster);
     assert_eq!(nova.change(|state| state.calls), calls, "nothing is called");
     condition(cluster, "prod", "AggregateReady")
-}
-
-fn in_zone_a() -> (Cluster, Nova) {
-    let (mut cluster, nova) = started();
-    set(&mut cluster, "availabilityZone", json!("zone-a"));
-    later(&mut cluster);
-    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
-    (cluster, nova)
 }
 
 #[test]

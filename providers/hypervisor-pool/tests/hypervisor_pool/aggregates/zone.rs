@@ -3,9 +3,9 @@
 use provider_composer_testing::Cluster;
 use serde_json::{Value, json};
 
-use super::{aggregates, in_zone_a, refusal, set};
+use super::{aggregates, refusal, set};
 use crate::fixture::*;
-use crate::nova::{Nova, later, service, started};
+use crate::nova::{Nova, in_zone_a, later, service, started};
 
 fn zone_in_use(message: &str) -> [String; 3] {
     ["False", "ZoneInUse", message].map(str::to_owned)

@@ -13,13 +13,11 @@ use serde_json::{Value, json};
 
 use crate::drain::{node_key, pod};
 use crate::fixture::*;
-use crate::nova::{Nova, Placement, later, service, started};
+use crate::nova::{Nova, Placement, in_zone_a, later, service, started};
 
 /// Both nodes are in the share's aggregate, and node-b is dead.
 pub fn with_dead_node() -> (Cluster, Nova) {
-    let (mut cluster, nova) = started();
-    set(&mut cluster, "prod", "availabilityZone", json!("zone-a"));
-    later(&mut cluster);
+    let (cluster, nova) = in_zone_a();
     assert_eq!(members(&nova), ["node-a", "node-b"]);
     nova.change(|state| state.services.get_mut("node-b").unwrap().is_up = false);
     (cluster, nova)
