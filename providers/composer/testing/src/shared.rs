@@ -20,3 +20,15 @@ impl<T: Clone> Shared<T> {
         value.get_or_init(make).clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn value_is_made_once_for_each_name() {
+        let values = Shared::empty();
+        let get = |name: &str, value: u32| values.get(name.to_owned(), || value);
+        assert_eq!([get("a", 1), get("a", 2), get("b", 3)], [1, 1, 3]);
+    }
+}
