@@ -1,13 +1,16 @@
 //! What clouds have of the hosts of one pool, asked again and again, and that none is in two of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-/// How long nobody may have asked what a cloud has, in milliseconds. Within this time no host leaves a cloud, is in another one, and
-/// comes back.
-const GAP: i64 = 90_000;
+use crate::eventually::seconds;
+use crate::scale::scaled;
+
+/// How long nobody may have asked what a cloud has. Within this time no host leaves a cloud, is in another one, and comes back.
+const GAP: Duration = seconds(90);
 
 /// What a cloud has, by answers that came between two moments.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -45,7 +48,7 @@ impl Sight {
     pub fn are_complete(sights: &[Self]) -> Result<i64> {
         let pauses = sights.windows(2).map(|two| two[1].since - two[0].until);
         let longest = pauses.max().context("nobody has watched")?;
-        ensure!(longest < GAP, "for {longest} ms nobody has watched");
+        ensure!(longest < gap(), "for {longest} ms nobody has watched");
         Ok(longest)
     }
 
@@ -53,6 +56,11 @@ impl Sight {
     fn hosts(&self) -> BTreeSet<&String> {
         self.providers.union(&self.hypervisors).collect()
     }
+}
+
+/// [`GAP`] on this machine, in milliseconds. On a slow one Nova's API starts later, and hosts change hands later, too.
+fn gap() -> i64 {
+    i64::try_from(scaled(GAP).as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Fine if no sight of the other cloud has a host that this one had before and after it.
@@ -64,7 +72,7 @@ fn are_apart_in(one: &[Sight], other: &[Sight]) -> Result<()> {
         let Some((before, after)) = before.zip(one.get(after)) else {
             continue;
         };
-        if after.since - before.until >= GAP {
+        if after.since - before.until >= gap() {
             continue;
         }
         let (hosts, before_hosts, after_hosts) = (sight.hosts(), before.hosts(), after.hosts());
@@ -138,7 +146,8 @@ mod tests {
     fn sights_with_a_long_pause_are_incomplete() {
         let complete = sights(&[(0, &[], &[]), (1, &[], &[]), (31, &[], &[])]);
         assert_eq!(Sight::are_complete(&complete).unwrap(), 29_100);
-        for incomplete in [sights(&[]), sights(&[(0, &[], &[]), (91, &[], &[])])] {
+        let late = gap() / 1000 + 2;
+        for incomplete in [sights(&[]), sights(&[(0, &[], &[]), (late, &[], &[])])] {
             Sight::are_complete(&incomplete).unwrap_err();
         }
     }
