@@ -67,12 +67,17 @@ impl Sight {
         Release::tags(self.text(field)?).ok()
     }
 
-    /// Whether hypervisors run the release that a Nova has told them to run, until that is complete.
-    pub fn computes(&self) -> Option<Condition> {
+    /// A condition of its first object, if that has it.
+    pub fn condition(&self, type_: &str) -> Option<Condition> {
         let conditions = self.value("/status/conditions")?.as_array()?;
         let mut conditions = conditions.iter();
-        let computes = conditions.find(|condition| condition["type"] == COMPUTES_UPGRADED)?;
-        Condition::deserialize(computes).ok()
+        let condition = conditions.find(|condition| condition["type"] == type_)?;
+        Condition::deserialize(condition).ok()
+    }
+
+    /// Whether hypervisors run the release that a Nova has told them to run, until that is complete.
+    pub fn computes(&self) -> Option<Condition> {
+        self.condition(COMPUTES_UPGRADED)
     }
 
     /// Whether it refuses the release that it is to return to.

@@ -5,7 +5,6 @@ use c5c3_api::condition::Condition;
 use jiff::{SignedDuration, Timestamp};
 use provider_composer::Reason;
 use provider_openstack::{CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, NOVA_CONDUCTOR};
-use serde::Deserialize;
 
 use crate::graph::Node;
 use crate::survey::{Sight, Survey};
@@ -37,17 +36,16 @@ fn members(cinder: Option<&Sight>, release: &str, since: Timestamp, now: Timesta
     let Some(cinder) = cinder.filter(|cinder| is_changing(cinder, release)) else {
         return since;
     };
-    let conditions = conditions_of(cinder);
-    let replaced = conditions
-        .iter()
-        .filter(|condition| REPLACED.contains(&condition.type_.as_str()));
+    let replaced = REPLACED
+        .into_iter()
+        .filter_map(|type_| cinder.condition(type_));
     let waits = Reason::WaitingFor("Component").to_string();
-    let (waiting, others): (Vec<&Condition>, Vec<&Condition>) =
+    let (waiting, others): (Vec<Condition>, Vec<Condition>) =
         replaced.partition(|condition| condition.reason == waits);
     let is_well = others.iter().all(|condition| condition.status == "True");
     let from = match !waiting.is_empty() && is_well {
         true => Some(now),
-        false => others.into_iter().filter_map(changed).max(),
+        false => others.iter().filter_map(changed).max(),
     };
     let latest = since.checked_add(work(cinder)).unwrap_or(since);
     from.map_or(since, |from| from.clamp(since, latest))
@@ -58,8 +56,8 @@ fn databases(survey: &Survey, release: &str, since: Timestamp, now: Timestamp) -
     let migrates = Reason::WaitingFor("Job").to_string();
     let services = survey.values();
     let services = services.filter(|sight| sight.text("/spec/release") == Some(release));
-    let conditions = services.flat_map(conditions_of);
-    let migrated = conditions.filter(|condition| MIGRATED.contains(&condition.type_.as_str()));
+    let migrated = services.flat_map(|service| MIGRATED.map(|type_| service.condition(type_)));
+    let migrated = migrated.flatten();
     let from = migrated.filter_map(|condition| match condition.reason == migrates {
         true => Some(now),
         false => changed(&condition),
@@ -76,13 +74,6 @@ fn computes(nova: Option<&Sight>, release: &str, since: Timestamp, now: Timestam
         Some(computes) if computes.status != "True" => now,
         Some(computes) => changed(&computes).map_or(since, |changed| changed.min(now).max(since)),
     }
-}
-
-fn conditions_of(service: &Sight) -> Vec<Condition> {
-    let conditions = service.value("/status/conditions");
-    conditions
-        .and_then(|conditions| Vec::deserialize(conditions).ok())
-        .unwrap_or_default()
 }
 
 /// Whether Cinder is to have a release, and doesn't run it everywhere yet.
