@@ -242,7 +242,7 @@ impl<'a> ServiceContext<'a> {
             let key = Controller::of(&one.component).key(&one.component);
             desired.objects.contains_key(&key)
         });
-        let others = users::are_kept(desired) || users::are_used_by_jobs(observed, desired);
+        let others = users::are_kept(desired) || users::are_used_by_schedules(observed, desired);
         if !is_composed || others || !self.jobs.are_settled(desired) {
             return false;
         }

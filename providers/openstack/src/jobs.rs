@@ -21,7 +21,7 @@ use crate::release::Release;
 use crate::rollout::START_DEADLINE;
 use crate::service::{NAME, Service};
 pub(crate) use periodic::is_idle;
-use seen::{Seen, failure, has, is_for, is_kin, is_over, label, runs, terminates};
+use seen::{Seen, failure, has, is_for, is_kin, is_over, label, runs, terminates, volumes};
 
 /// Label of a Job: its task.
 pub(crate) const TASK: &str = "c5c3.io/task";
@@ -82,7 +82,7 @@ pub struct Schedule {
 pub struct Jobs<'a> {
     service: &'a Service<'a>,
     now: Timestamp,
-    /// Files that running Jobs may need.
+    /// Files that pods may need.
     files: files::Found,
     /// Resources of pods.
     resources: ResourceRequirements,
@@ -202,7 +202,7 @@ impl<'a> Jobs<'a> {
         self.keep_each(self.found().filter(migrates), desired);
     }
 
-    /// Keeps some Jobs, with the files that those need which aren't over.
+    /// Keeps some Jobs, with the files of those that aren't over.
     fn keep_each<'j>(
         &self,
         jobs: impl Iterator<Item = &'j Live<Seen>>,
@@ -210,7 +210,7 @@ impl<'a> Jobs<'a> {
     ) {
         for job in jobs {
             if !is_over(job) {
-                self.keep_files(desired);
+                self.keep_files_of(job, desired);
             }
             desired.keep(self.key(job));
         }
@@ -225,23 +225,32 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Keeps the files that Jobs may need: each try of a Job mounts those that the Job was created with.
+    /// Keeps the files that Jobs of CronJobs may need: each try of a Job mounts those that the Job was created with.
     pub fn keep_files(&self, desired: &mut DesiredState) {
         for key in &self.files.keys {
             desired.keep(key.clone());
         }
     }
 
-    /// Whether all Jobs are done, and no files but those that are composed now exist.
+    /// Keeps the files that each try of a Job mounts.
+    fn keep_files_of(&self, job: &Live<Seen>, desired: &mut DesiredState) {
+        let files = files::of(self.service, volumes(job));
+        desired.kept.extend(files);
+    }
+
+    /// Whether all Jobs are done or have the files that are composed now, and no others exist.
     pub(crate) fn are_settled(&self, desired: &DesiredState) -> bool {
+        let are_composed = |keys: &[Key]| keys.iter().all(|key| desired.objects.contains_key(key));
+        let has_composed = |job: &Live<Seen>| {
+            let files = files::of(self.service, volumes(job));
+            !files.is_empty() && are_composed(&files)
+        };
         !matches!(self.seen, Lookup::Unknown(_))
-            && self.found().all(|job| has(job, "Complete"))
-            && self.files.is_complete
             && self
-                .files
-                .keys
-                .iter()
-                .all(|key| desired.objects.contains_key(key))
+                .found()
+                .all(|job| has(job, "Complete") || has_composed(job))
+            && self.files.is_complete
+            && are_composed(&self.files.keys)
     }
 
     fn found(&self) -> impl Iterator<Item = &Live<Seen>> + Clone {
@@ -254,7 +263,7 @@ impl<'a> Jobs<'a> {
 
     /// Keeps a running Job, with the files that it needs.
     fn waits(&self, job: &Live<Seen>, desired: &mut DesiredState) -> Progress {
-        self.keep_files(desired);
+        self.keep_files_of(job, desired);
         desired.keep(self.key(job));
         let (namespace, name) = (self.service.namespace, &job.metadata.name);
         let message = match terminates(job) {

@@ -1,6 +1,6 @@
 //! The Deployment or StatefulSet of a component, and how far its rollout has come.
 
-mod seen;
+pub(crate) mod seen;
 
 use std::collections::BTreeMap;
 

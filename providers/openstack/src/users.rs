@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
 use c5c3_kinds::{Manifest, Spec, mariadb, rabbitmq};
-use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::batch::v1::CronJob;
 use provider_composer::{
     DesiredState, Generated, Key, Live, Lookup, ObservedState, Progress, Reason, Resource,
     ResourceKind, Retention, label_pairs,
@@ -232,12 +232,10 @@ const fn kinds(type_: RotationType) -> [ResourceKind; 2] {
     }
 }
 
-/// Whether a Job is created now, or a CronJob has started one that runs.
-pub(crate) fn are_used_by_jobs(observed: &ObservedState<'_>, desired: &DesiredState) -> bool {
+/// Whether a CronJob has started a Job that runs. It isn't read which files that has.
+pub(crate) fn are_used_by_schedules(observed: &ObservedState<'_>, desired: &DesiredState) -> bool {
     let mut composed = desired.objects.keys();
-    composed.any(|key| {
-        key.kind == Job::KIND || (key.kind == CronJob::KIND && !is_idle(&observed.object(key)))
-    })
+    composed.any(|key| key.kind == CronJob::KIND && !is_idle(&observed.object(key)))
 }
 
 /// Whether a user is kept: pods get another one than the newest, or it isn't known which one they have.

@@ -2,20 +2,29 @@
 
 use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::{Job, JobCondition, JobStatus};
+use k8s_openapi::api::core::v1::Volume;
 use provider_composer::{Live, Resource, ResourceKind};
 use serde::Deserialize;
 
 use super::{DATABASE, PURPOSE, TASK, Task};
 use crate::digest::digest;
+use crate::rollout::seen::Spec;
 
-/// What is read of a Job: how far it is. Its labels say what it does.
+/// What is read of a Job: what its pods mount, and how far it is. Its labels say what it does.
 #[derive(Deserialize)]
 pub(super) struct Seen {
+    spec: Option<Spec>,
     pub(super) status: Option<JobStatus>,
 }
 
 impl Resource for Seen {
     const KIND: ResourceKind = Job::KIND;
+}
+
+/// The volumes of its pods, whenever they start.
+pub(super) fn volumes(job: &Live<Seen>) -> &[Volume] {
+    let spec = job.body.spec.as_ref();
+    spec.map(Spec::volumes).unwrap_or_default()
 }
 
 /// The value of one of its labels.

@@ -39,10 +39,23 @@ pub struct SeenStatefulSet {
     status: Option<StatefulSetStatus>,
 }
 
+/// What is read of the spec of an object that creates pods.
 #[derive(Default, Deserialize)]
-struct Spec {
+pub(crate) struct Spec {
     replicas: Option<i32>,
     template: Option<Template>,
+}
+
+impl Spec {
+    /// The volumes of its pods.
+    pub(crate) fn volumes(&self) -> &[Volume] {
+        let pod = self
+            .template
+            .as_ref()
+            .and_then(|template| template.spec.as_ref());
+        let volumes = pod.and_then(|pod| pod.volumes.as_deref());
+        volumes.unwrap_or_default()
+    }
 }
 
 #[derive(Default, Deserialize)]

@@ -1,5 +1,6 @@
 //! Users of databases and message buses that replace each other.
 
+mod jobs;
 mod sharing;
 
 use c5c3_api::credential_rotation::CredentialRotationSpec;
@@ -61,17 +62,21 @@ fn users(cluster: &Cluster, type_: &str) -> Vec<String> {
     }
 }
 
-/// The user's names in the configuration that a Deployment's pods mount.
-fn logins(cluster: &Cluster, type_: &str) -> Vec<String> {
-    let deployment = cluster.get::<Deployment>("neutron");
-    let deployment = deployment.cloned().unwrap_or_default();
+/// The Secret with the configuration that a Deployment's pods mount.
+fn config(cluster: &Cluster) -> Option<String> {
+    let deployment = cluster.get::<Deployment>("neutron")?;
     let volumes = deployment["spec"]["template"]["spec"]["volumes"].as_array();
     let mut secrets = volumes
         .into_iter()
         .flatten()
         .filter_map(|volume| volume["secret"]["secretName"].as_str());
     let config = secrets.find(|name| name.contains("-config-"));
-    let text = config.and_then(|config| cluster.value(config, "neutron.conf"));
+    config.map(str::to_owned)
+}
+
+/// The user's names in the configuration that a Deployment's pods mount.
+fn logins(cluster: &Cluster, type_: &str) -> Vec<String> {
+    let text = config(cluster).and_then(|config| cluster.value(&config, "neutron.conf"));
     let text = text.unwrap_or_default();
     let scheme = match type_ {
         DATABASE => "mysql+pymysql://",
