@@ -255,6 +255,7 @@ pub fn delete(
     let progress = jobs.once(&task, desired);
     if !progress.is_ready() {
         keep(cell, service, desired);
+        jobs.keep_files(desired);
     }
     progress
 }

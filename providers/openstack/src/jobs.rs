@@ -225,7 +225,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Keeps the files that Jobs of CronJobs may need: each try of a Job mounts those that the Job was created with.
+    /// Keeps all files, for pods whose template isn't read: each try of a Job mounts those that the Job was created with.
     pub fn keep_files(&self, desired: &mut DesiredState) {
         for key in &self.files.keys {
             desired.keep(key.clone());

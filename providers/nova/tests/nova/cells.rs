@@ -218,6 +218,11 @@ fn cell_with_hosts_stays_until_it_has_none() {
     let mut cluster = running();
     add_cell2(&mut cluster);
     cluster.settle(&NOVA, "nova");
+    let conductor = cluster.get::<Deployment>("nova-cell2-conductor").unwrap();
+    let volumes = conductor["spec"]["template"]["spec"]["volumes"].as_array();
+    let mut volumes = volumes.into_iter().flatten();
+    let config = volumes.find(|volume| volume["name"] == "config").unwrap();
+    let config = config["secret"]["secretName"].as_str().unwrap().to_owned();
     change(&mut cluster, |spec| {
         spec["cells"] = json!([{ "name": "cell1" }])
     });
@@ -242,6 +247,7 @@ fn cell_with_hosts_stays_until_it_has_none() {
         found.is_some()
     };
     assert!(has_certificate(&cluster));
+    assert!(cluster.get::<Secret>(&config).is_some());
 
     // The next attempt succeeds.
     cluster.wait(jiff::SignedDuration::from_mins(11));
@@ -250,6 +256,7 @@ fn cell_with_hosts_stays_until_it_has_none() {
     assert!(cluster.get::<Deployment>("nova-cell2-conductor").is_none());
     assert!(cluster.get::<Secret>("nova-cell2-compute").is_none());
     assert!(!has_certificate(&cluster));
+    assert!(cluster.get::<Secret>(&config).is_none());
     assert_eq!(mappings(&cluster), ["cell0", "cell1"]);
 }
 
