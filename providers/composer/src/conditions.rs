@@ -267,6 +267,20 @@ impl Conditions {
     }
 }
 
+/// How many things a message names.
+const NAMED: usize = 3;
+
+/// Returns the first few names, and how many there are besides, for a message.
+pub fn named<T: AsRef<str>>(names: &[T], separator: &str) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let names = names.iter().take(NAMED).map(AsRef::as_ref);
+    let first = names.collect::<Vec<&str>>().join(separator);
+    match more {
+        0 => first,
+        more => format!("{first}{separator}and {more} more"),
+    }
+}
+
 /// Cuts a message that the API server would refuse with the whole status. Others, such as containers on nodes, may have written parts of it.
 fn shorten(message: &mut String) {
     if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE - 1)
@@ -285,6 +299,15 @@ pub fn second(moment: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_beyond_the_third_are_counted() {
+        assert_eq!(named(&["a", "b", "c"], ", "), "a, b, c");
+        assert_eq!(
+            named(&["a", "b", "c", "d", "e"], "; "),
+            "a; b; c; and 2 more"
+        );
+    }
 
     #[test]
     fn message_of_others_never_makes_a_status_invalid() {

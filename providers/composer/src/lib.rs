@@ -94,7 +94,7 @@ pub use c5c3_api::Reason;
 pub use c5c3_kinds::{Resource, ResourceKind};
 pub use composed::Composed;
 pub use composer::{Access, Composer, Operator, Use, status_of_failure, status_with_failure};
-pub use conditions::{Conditions, Progress, RECONCILING, STALLED, second};
+pub use conditions::{Conditions, Progress, RECONCILING, STALLED, named, second};
 pub use custom::Custom;
 pub use desired::DesiredState;
 pub use failure::Failure;

@@ -42,7 +42,7 @@ use std::collections::BTreeSet;
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, HypervisorShareStatus};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use provider_composer::{
-    Composer, DesiredState, Failure, ObservedState, Progress, Resource, Subject, Use,
+    Composer, DesiredState, Failure, ObservedState, Progress, Resource, Subject, Use, named,
 };
 
 use crate::drain::Reports;
@@ -149,19 +149,5 @@ impl Composer for HypervisorShare {
             physical_networks,
             conditions: Vec::new(),
         })
-    }
-}
-
-/// How many things a message names.
-const NAMED: usize = 3;
-
-/// The first few names, and how many there are besides.
-fn named<T: AsRef<str>>(names: &[T], separator: &str) -> String {
-    let more = names.len().saturating_sub(NAMED);
-    let names = names.iter().take(NAMED).map(AsRef::as_ref);
-    let first = names.collect::<Vec<&str>>().join(separator);
-    match more {
-        0 => first,
-        more => format!("{first}{separator}and {more} more"),
     }
 }

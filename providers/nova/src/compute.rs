@@ -4,7 +4,9 @@ use c5c3_api::hypervisor::CELL;
 use c5c3_api::nova::Cell;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Live, Lookup, ObservedState};
-use provider_openstack::{AgentSecret, Config, Files, Messaging, Prerequisite, Release, Service};
+use provider_openstack::{
+    AgentSecret, Config, Files, Messaging, Prerequisite, Release, Service, all,
+};
 
 use crate::config::{CONFIG, Facts, STATE, path};
 use crate::consoles::Consoles;
@@ -21,19 +23,18 @@ fn secret<'a>(service: &'a Service<'a>, cell: &'a str) -> AgentSecret<'a> {
     AgentSecret::of(service, format!("{cell}-compute")).label(CELL, cell)
 }
 
-/// Composes the Secret of a cell. Without the key of the pool with servers' disks, or if certificates can't be read, it stays as it
-/// is.
+/// Composes the Secret of a cell.
+///
+/// # Errors
+/// There is no key of the pool with servers' disks, or certificates can't be read.
 pub fn publish(
     facts: &Facts<'_>,
     cell: &Cell,
     bus: &Messaging,
     consoles: &Prerequisite<Option<Consoles>>,
     desired: &mut DesiredState,
-) {
-    let (Ok(ephemeral), Ok(clouds), Ok(consoles)) = (facts.ephemeral, facts.clouds, consoles)
-    else {
-        return keep(facts.service, &cell.name, desired);
-    };
+) -> Prerequisite<()> {
+    let (ephemeral, clouds, consoles) = all((facts.ephemeral, facts.clouds, consoles))?;
     let mut files = Files::default();
     let mut config = nova_conf(facts, cell, bus, &mut files);
     if let Some(ephemeral) = ephemeral {
@@ -45,6 +46,7 @@ pub fn publish(
         consoles.publish(&mut files);
     }
     secret(facts.service, &cell.name).apply(&files, desired);
+    Ok(())
 }
 
 /// Looks for the Secret of a cell.

@@ -111,6 +111,7 @@ impl Composer for Nova {
             continued: entry::continued(&subject.metadata.annotations),
             states: Vec::new(),
             computes: upgrade::unread(),
+            untold: Vec::new(),
         };
         let parts = all((
             &databases,
@@ -141,8 +142,8 @@ impl Composer for Nova {
             };
             nova.workload(&facts, &control, observed, desired)
         });
-        if workload.is_err() {
-            nova.keep(desired);
+        if let Err(pending) = &workload {
+            nova.keep(pending, desired);
         }
         let service_status = context.run(progress(&databases), workload, observed, desired)?;
         let archived = databases::archived(&context.jobs, &cron, observed, desired);

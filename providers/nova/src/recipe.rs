@@ -36,6 +36,8 @@ pub struct Recipe<'a> {
     pub states: Vec<(String, Progress)>,
     /// Whether nova-compute of all hosts runs the release, once that is observed.
     pub computes: Progress,
+    /// The cells whose hypervisors aren't told to run the release, each with what that waits for.
+    pub untold: Vec<String>,
 }
 
 impl Recipe<'_> {
@@ -102,6 +104,8 @@ impl Recipe<'_> {
         for name in self.removed.clone() {
             let deleted = cells::delete(&name, &cell0, service, jobs, desired);
             if !deleted.is_ready() {
+                let published = compute::published(service, &name, observed);
+                self.note_untold(&name, &published, &deleted);
                 mappings.insert(name.clone(), "removed".to_owned());
                 self.states.push((name, deleted));
             }
@@ -165,7 +169,7 @@ impl Recipe<'_> {
     /// What the pods of a cell run, and what its hypervisors run: from when the cell is mapped. Hypervisors get a new image after
     /// everything else.
     fn cell(
-        &self,
+        &mut self,
         facts: &Facts<'_>,
         cell: &Cell<'_>,
         state: Prerequisite<State>,
@@ -176,8 +180,8 @@ impl Recipe<'_> {
         let [conductor, proxy] =
             [NOVA_CONDUCTOR.name, NOVA_NOVNCPROXY.name].map(|part| format!("{name}-{part}"));
         let (Ok(database), Ok(bus), Ok(state)) = (&cell.database, &cell.bus, &state) else {
-            compute::keep(service, name, desired);
             let pending = progress(&state);
+            self.keep_compute(cell, &pending, desired);
             // No upgrade is complete without the cell, whose database is then migrated, too.
             return vec![
                 self.calls_computes(Pods::waiting(conductor, pending.clone())),
@@ -187,10 +191,14 @@ impl Recipe<'_> {
         let (rolled, upgrades) = (self.context.is_rolled(), service.upgrades());
         let published = &cell.published;
         let publishes = match published {
-            Lookup::Found(_) => rolled,
-            // Hosts would register in the database of a former cell, and start its servers.
-            Lookup::Missing => state.mapped.is_ready() && (rolled || !upgrades),
-            Lookup::Unknown(_) => false,
+            Lookup::Found(_) if rolled => Ok(()),
+            Lookup::Missing if rolled || !upgrades => match &state.mapped {
+                Progress::Ready => Ok(()),
+                // Hosts would register in the database of a former cell, and start its servers.
+                pending => Err(pending.clone()),
+            },
+            Lookup::Found(_) | Lookup::Missing => Err(upgrade::waits_for_pods(service)),
+            Lookup::Unknown(why) => Err(Progress::unknown(why)),
         };
         let consoles = match &cell.consoles {
             // `ConsolesReady` says why. Nothing but consoles needs the certificates.
@@ -199,9 +207,10 @@ impl Recipe<'_> {
             }
             known => known.clone(),
         };
-        match publishes {
-            true => compute::publish(facts, cell.spec, bus, &consoles, desired),
-            false => compute::keep(service, name, desired),
+        let told =
+            publishes.and_then(|()| compute::publish(facts, cell.spec, bus, &consoles, desired));
+        if let Err(why) = told {
+            self.keep_compute(cell, &why, desired);
         }
         let files = facts.cell(name, database, bus, false);
         let files = files.compose(service, desired).source();
@@ -243,10 +252,11 @@ impl Recipe<'_> {
         }
     }
 
-    /// Leaves what isn't known yet as it is: the Secrets of hypervisors, cells that are being removed, the CronJob.
-    pub fn keep(&mut self, desired: &mut DesiredState) {
+    /// Leaves what isn't known yet, because something is `pending`, as it is: the Secrets of hypervisors, cells that are being removed, the
+    /// CronJob.
+    pub fn keep(&mut self, pending: &Progress, desired: &mut DesiredState) {
         for cell in self.cells {
-            compute::keep(self.service, &cell.spec.name, desired);
+            self.keep_compute(cell, pending, desired);
         }
         for cell in self.removed.clone() {
             cells::keep(&cell, self.service, desired);

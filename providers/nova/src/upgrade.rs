@@ -1,7 +1,8 @@
 //! The end of an upgrade. Hypervisors get the release last, and programs that call nova-compute go by the oldest one that there was when
 //! they started (`_determine_version_cap` in nova/compute/rpcapi.py).
 
-use provider_composer::{DesiredState, Failure, Progress, Reason};
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{DesiredState, Failure, Live, Lookup, Progress, Reason, named};
 use provider_openstack::{COMPUTES_UPGRADED, Jobs, Pods, Release, Service, Source, Task};
 
 use crate::cells::Cell;
@@ -46,6 +47,14 @@ pub fn unread() -> Progress {
     )
 }
 
+/// What hypervisors wait for, which get a release last.
+pub fn waits_for_pods(service: &Service<'_>) -> Progress {
+    Progress::waiting(
+        Reason::WaitingFor("Component"),
+        format!("waits until all of Nova runs {}", service.image),
+    )
+}
+
 /// Keeps the Job that waits for nova-compute.
 pub fn keep(jobs: &Jobs<'_>, desired: &mut DesiredState) {
     jobs.keep(&[COMPUTES], desired);
@@ -72,10 +81,7 @@ impl Recipe<'_> {
             true => explained(service, jobs.once(&task, desired)),
             false => {
                 keep(jobs, desired);
-                Progress::waiting(
-                    Reason::WaitingFor("Component"),
-                    format!("waits until all of Nova runs {}", service.image),
-                )
+                waits_for_pods(service)
             }
         };
     }
@@ -88,12 +94,37 @@ impl Recipe<'_> {
         }
     }
 
+    /// Leaves the Secret of a cell's hypervisors as it is.
+    pub fn keep_compute(&mut self, cell: &Cell<'_>, why: &Progress, desired: &mut DesiredState) {
+        let name = &cell.spec.name;
+        compute::keep(self.service, name, desired);
+        self.note_untold(name, &cell.published, why);
+    }
+
+    /// Notes why the Secret of a cell's hypervisors stays as it is, unless it tells them to run the release.
+    pub fn note_untold(&mut self, cell: &str, published: &Lookup<Live<Secret>>, why: &Progress) {
+        let is_told = compute::release(published) == Some(self.service.release);
+        if !is_told && !published.is_missing() {
+            self.untold.push(format!("{cell} ({})", why.message()));
+        }
+    }
+
     /// Sets `ComputesUpgraded` from when hypervisors are told to run a release until that is complete. Ready doesn't wait for it.
     pub fn report_computes(&self, desired: &mut DesiredState) {
         let service = self.service;
         let tells = self.context.is_rolled() || told(self.cells) == Some(service.release);
         if service.upgrades() && tells {
-            desired.conditions.note(COMPUTES_UPGRADED, &self.computes);
+            let untold = match self.untold.is_empty() {
+                true => String::new(),
+                false => format!(
+                    ". Hypervisors of these cells haven't been told to run {}: {}",
+                    service.release,
+                    named(&self.untold, ", ")
+                ),
+            };
+            let computes = self.computes.clone();
+            let computes = computes.explained(|message| format!("{message}{untold}"));
+            desired.conditions.note(COMPUTES_UPGRADED, &computes);
         }
     }
 }

@@ -30,9 +30,16 @@ fn waiting_for_computes() -> (Cluster, String) {
 /// Begins an upgrade, up to the Job that waits for nova-compute of all hosts.
 fn upgrade(cluster: &mut Cluster) -> String {
     change(cluster, |spec| spec["release"] = json!("2026.1"));
+    let found = run(cluster, "computes");
+    cluster.settle(&NOVA, "nova");
+    found
+}
+
+/// Reconciles until there is a Job of this task, which then runs.
+fn run(cluster: &mut Cluster, task: &str) -> String {
     let found = (0..30).find_map(|_| {
         cluster.compose(&NOVA, "nova").unwrap();
-        let found = job(cluster, "computes");
+        let found = job(cluster, task);
         if found.is_empty() {
             cluster.simulate();
         }
@@ -40,7 +47,6 @@ fn upgrade(cluster: &mut Cluster) -> String {
     });
     let found = found.unwrap();
     cluster.change::<Job>(&found, |job| job["status"] = json!({ "ready": 1 }));
-    cluster.settle(&NOVA, "nova");
     found
 }
 
@@ -136,6 +142,57 @@ fn computes_that_stay_older_fail_nothing() {
     );
     assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
     assert_eq!(release(&cluster), "2025.2");
+}
+
+#[test]
+fn computes_upgraded_names_cells_whose_hypervisors_have_not_been_told() {
+    let ceph = [
+        ("userID", "prod-nova"),
+        ("keyring", "[client.prod-nova]\n\tkey = AQ==\n"),
+        ("ceph.conf", "[global]\nmon_host = 192.0.2.1\n"),
+    ];
+    let mut cluster = given();
+    cluster.secret("ceph", &ceph);
+    change(&mut cluster, |spec| {
+        spec["ephemeral"] =
+            json!({ "pool": "prod-ephemeral", "cephSecretRef": { "name": "ceph" } });
+    });
+    cluster.settle(&NOVA, "nova");
+    let told = |cluster: &Cluster| cluster.value("nova-cell1-compute", "release").unwrap();
+    assert_eq!(told(&cluster), "2025.2");
+
+    cluster.delete::<Secret>("ceph");
+    upgrade(&mut cluster);
+    assert_eq!(told(&cluster), "2025.2");
+    let (_, _, message) = cluster.condition(&NOVA, "nova", "ComputesUpgraded");
+    let untold = ". Hypervisors of these cells haven't been told to run 2026.1: cell1 (waits for Secret ceph with Ceph's \
+                  configuration and key)";
+    assert!(message.ends_with(untold), "{message}");
+
+    cluster.secret("ceph", &ceph);
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(told(&cluster), "2026.1");
+    let (_, _, message) = cluster.condition(&NOVA, "nova", "ComputesUpgraded");
+    assert!(!message.contains("haven't been told"), "{message}");
+}
+
+/// Nova counts its hosts as long as it isn't deleted.
+#[test]
+fn computes_upgraded_names_a_removed_cell_that_is_not_deleted_yet() {
+    let mut cluster = running();
+    add_cell2(&mut cluster);
+    cluster.settle(&NOVA, "nova");
+    change(&mut cluster, |spec| {
+        spec["release"] = json!("2026.1");
+        spec["cells"] = json!([{ "name": "cell1" }]);
+    });
+    let delete = run(&mut cluster, "cell-delete");
+    upgrade(&mut cluster);
+    let (_, _, message) = cluster.condition(&NOVA, "nova", "ComputesUpgraded");
+    let untold = format!(
+        ". Hypervisors of these cells haven't been told to run 2026.1: cell2 (waits for Job {delete}, which runs)"
+    );
+    assert!(message.ends_with(&untold), "{message}");
 }
 
 #[test]
