@@ -1,9 +1,10 @@
 //! Servers on two hypervisors, from a ControlPlane of seven services.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use lab::claims::SERVICES;
-use lab::{Cloud, Fabric, Image, Kind, Result, eventually, is, kind, minutes};
+use lab::{Cloud, Context, Fabric, Image, Kind, Result, ensure, eventually, is, kind, minutes};
 
 use super::tenant::{Disks, Place, Tenant};
 use super::uplinks::Uplinks;
@@ -12,7 +13,13 @@ use super::{
     operators, path, verify, volumes,
 };
 
+const POD: Kind = kind("v1", "Pod");
 const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
+
+/// The pod of Nova's API.
+const API: &str = "app.kubernetes.io/instance=nova,app.kubernetes.io/component=api";
+/// How a request that changes a compute service begins in its log (nova/api/openstack/requestlog.py).
+const CHANGE: &str = "\"PUT /v2.1/os-services/";
 
 /// The Secret with the tenant's clouds.yaml.
 pub const CLOUDS: &str = "production-clouds";
@@ -95,6 +102,7 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
             "the agents were Ready after {} s",
             started.elapsed().as_secs()
         );
+        were_enabled_once(&cloud).await?;
         network::is_closed_to_neighbours(&cloud, &network::OPEN, &network::CLOSED).await?;
         network::admit_clients(&cloud).await?;
         let tenant = Tenant {
@@ -128,4 +136,25 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
         println!("all was done after {} s", started.elapsed().as_secs());
         cloud.roles_suffice()
     })
+}
+
+/// Fine if one request for each of both hosts has changed its compute service, which Nova disabled when it registered.
+async fn were_enabled_once(cloud: &Cloud) -> Result<()> {
+    let pods = cloud.cluster.list(POD, API).await?;
+    let pod = pods.first().and_then(|pod| pod.metadata.name.as_deref());
+    let pod = pod.context("Nova's API has no pod")?;
+    let log = cloud
+        .node
+        .logs(&format!("{}/{pod}", cloud.namespace()))
+        .await?;
+    let requests = log.lines().filter_map(|line| line.split_once(CHANGE));
+    let changed: Vec<&str> = requests
+        .filter_map(|(_, rest)| rest.split('"').next())
+        .collect();
+    let services: BTreeSet<&str> = changed.iter().copied().collect();
+    ensure!(
+        changed.len() == 2 && services.len() == 2,
+        "these compute services were changed before the first server: {changed:?}"
+    );
+    Ok(())
 }
