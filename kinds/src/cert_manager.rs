@@ -1,6 +1,7 @@
 //! Kinds of cert-manager, cert-manager.io/v1.
 
 use c5c3_api::parts::IssuerRef;
+use educe::Educe;
 use serde::{Deserialize, Serialize};
 
 use crate::{ResourceKind, Spec};
@@ -58,27 +59,20 @@ impl Spec for Issuer {
         ResourceKind::namespaced("cert-manager.io", "v1", "Issuer", "issuers");
 }
 
-/// The key of a certificate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The key of a certificate, by default of the curve P-256 and replaced by each renewal.
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase")]
 pub struct PrivateKey {
     /// Algorithm.
+    #[educe(Default = "ECDSA")]
     pub algorithm: String,
     /// Size in bits.
+    #[educe(Default = 256)]
     pub size: u16,
     /// Whether each renewal replaces it.
+    #[educe(Default = "Always")]
     pub rotation_policy: String,
-}
-
-impl Default for PrivateKey {
-    /// A key of the curve P-256 that each renewal replaces.
-    fn default() -> Self {
-        Self {
-            algorithm: "ECDSA".to_owned(),
-            size: 256,
-            rotation_policy: "Always".to_owned(),
-        }
-    }
 }
 
 impl PrivateKey {

@@ -16,6 +16,7 @@ use c5c3_api::control_plane::{
 };
 use c5c3_api::openstack_cluster::Size;
 use c5c3_api::parts::{Gateway, Ingress, Quantity, RequestTimeout, Volume};
+use educe::Educe;
 use function_protocol::{Fatal, Request};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -127,26 +128,17 @@ pub struct TenantAccessPreset {
 }
 
 /// Which tests Tempest runs for claims with `verify`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Educe, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TempestPreset {
     /// Tests that are run, as a regular expression of Python's.
+    #[educe(Default = "smoke")]
     pub include_regex: String,
     /// Tests that aren't run, for instance those that can't pass at this site.
     pub exclude_regex: Option<String>,
     /// A volume in each claim's namespace for the logs of the last ten runs. Without it a log is lost with its pod.
     pub logs: Option<Volume<1>>,
-}
-
-impl Default for TempestPreset {
-    /// Tempest's smoke tests.
-    fn default() -> Self {
-        Self {
-            include_regex: "smoke".to_owned(),
-            exclude_regex: None,
-            logs: None,
-        }
-    }
 }
 
 fn site() -> String {

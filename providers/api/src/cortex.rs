@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,10 +24,12 @@ const SOMETHING_TO_READ: Rule = Rule::new(
 );
 
 /// The wanted Cortex.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CortexSpec {
     /// Replicas.
+    #[educe(Default = 2)]
     #[schemars(range(min = 1, max = 1000))]
     pub replicas: u32,
     /// CPU and memory of each replica.
@@ -63,29 +66,13 @@ pub struct CortexSpec {
     pub depends_on: Vec<Dependency>,
 }
 
-impl Default for CortexSpec {
-    fn default() -> Self {
-        Self {
-            replicas: 2,
-            resources: Resources::default(),
-            image: Image::default(),
-            database: Database::default(),
-            keystone: KeystoneAccess::default(),
-            pipelines: BTreeMap::new(),
-            datasources: BTreeMap::new(),
-            tls: Tls::default(),
-            topology: Topology::default(),
-            monitoring: Switch::default(),
-            depends_on: Vec::new(),
-        }
-    }
-}
-
 /// How Cortex schedules for one service: first filters leave hosts out, then weighers put the rest in order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default)]
 pub struct Pipeline {
     /// Whether it is used.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// What leaves hosts out. Without it what Cortex has for the service.
     #[serde(skip_serializing_if = "is_default")]
@@ -95,16 +82,6 @@ pub struct Pipeline {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 64), transform = list::by_name)]
     pub weighers: Vec<Weigher>,
-}
-
-impl Default for Pipeline {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            filters: Vec::new(),
-            weighers: Vec::new(),
-        }
-    }
 }
 
 /// What leaves hosts out.
@@ -132,25 +109,18 @@ fn default_weight() -> f64 {
 }
 
 /// What Cortex learns from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [SOMETHING_TO_READ]))]
 pub struct Datasource {
     /// Whether it is read.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// URL to read from.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 512), regex(pattern = URL))]
     pub endpoint: Option<String>,
-}
-
-impl Default for Datasource {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            endpoint: None,
-        }
-    }
 }
 
 impl CustomResource for CortexSpec {

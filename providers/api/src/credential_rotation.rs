@@ -1,5 +1,6 @@
 //! CredentialRotation: a service's credential, replaced before it expires.
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,24 +65,18 @@ pub enum RotationType {
 }
 
 /// When a credential is replaced.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RotationSchedule {
     /// Days that a credential is valid for.
+    #[educe(Default = 90)]
     #[schemars(range(min = 1, max = 3650))]
     pub interval_days: u32,
     /// Days before its end that the next one is made.
+    #[educe(Default = 7)]
     #[schemars(range(min = 0, max = 3650))]
     pub pre_rotation_days: u32,
-}
-
-impl Default for RotationSchedule {
-    fn default() -> Self {
-        Self {
-            interval_days: 90,
-            pre_rotation_days: 7,
-        }
-    }
 }
 
 impl CustomResource for CredentialRotationSpec {

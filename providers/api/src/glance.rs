@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -79,20 +80,14 @@ pub struct DeletedRows {
 }
 
 /// Images that a replica keeps on its node, for as long as its pod is there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default)]
 pub struct ImageCache {
     /// How much is kept; what wasn't asked for longest goes first. Until it is gone there may be twice as much on the node,
     /// and a pod that has even more is put out: give more than a few of the largest images have together.
+    #[educe(Default = Size::gibibytes(10))]
     pub size: Size,
-}
-
-impl Default for ImageCache {
-    fn default() -> Self {
-        Self {
-            size: Size::gibibytes(10),
-        }
-    }
 }
 
 /// Where images are: in a store, which is called as its backend is, and in additional ones where a user asks for one.

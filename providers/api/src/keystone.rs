@@ -1,5 +1,6 @@
 //! Keystone: identity.
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,23 +46,17 @@ pub struct KeystoneSpec {
 }
 
 /// The keys that tokens are encrypted with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Fernet {
     /// When keys are rotated, as cron has it. A token may live for maxActiveKeys less two rotations.
+    #[educe(Default = Schedule::weekly())]
     pub rotation_schedule: Schedule,
     /// Most keys that are kept, the staged one among them.
+    #[educe(Default = 3)]
     #[schemars(range(min = 3, max = 100))]
     pub max_active_keys: u32,
-}
-
-impl Default for Fernet {
-    fn default() -> Self {
-        Self {
-            rotation_schedule: Schedule::weekly(),
-            max_active_keys: 3,
-        }
-    }
 }
 
 /// Users of other identity providers.

@@ -1,5 +1,6 @@
 //! Neutron: networks.
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -97,11 +98,13 @@ pub struct NeutronSpec {
 /// The virtual network that Neutron drives.
 ///
 /// A connection that is given wins over clusterRef. With neither, the OVNCluster of the same namespace is meant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [OVN_ENABLED]))]
 pub struct Ovn {
     /// Whether Neutron drives OVN. It must be true.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// The OVNCluster, whose status has the connections.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,30 +126,22 @@ pub struct Ovn {
 const CONNECTION: &str =
     r"^(tcp|ssl):[^\s,]+:[1-9][0-9]{0,4}(,(tcp|ssl):[^\s,]+:[1-9][0-9]{0,4})*$";
 
-impl Default for Ovn {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            cluster_ref: None,
-            nb_connection: None,
-            sb_connection: None,
-            client_secret_ref: None,
-        }
-    }
-}
-
 /// Kinds of networks, and who makes them, by Neutron's plugin ML2.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [OFFERED_TYPES, VLAN_NEEDS_A_RANGE]))]
 pub struct Ml2 {
     /// Kinds of networks that there may be.
+    #[educe(Default = vec![NetworkType::Geneve, NetworkType::Vlan, NetworkType::Flat])]
     #[schemars(length(min = 1, max = 8))]
     pub type_drivers: Vec<NetworkType>,
     /// Kinds of networks that projects get, the first that is free.
+    #[educe(Default = vec![NetworkType::Geneve])]
     #[schemars(length(max = 8))]
     pub tenant_network_types: Vec<NetworkType>,
     /// Who makes networks, by the driver's name: ovn.
+    #[educe(Default = vec!["ovn".to_owned()])]
     #[schemars(
         length(min = 1, max = 8),
         inner(length(min = 1, max = 64), regex(pattern = DRIVER)),
@@ -154,6 +149,7 @@ pub struct Ml2 {
     )]
     pub mechanism_drivers: Vec<String>,
     /// What networks and ports have beyond the usual, by the driver's name.
+    #[educe(Default = vec!["port_security".to_owned()])]
     #[schemars(length(max = 16), inner(length(min = 1, max = 64), regex(pattern = DRIVER)))]
     pub extension_drivers: Vec<String>,
     /// Networks that the nodes are wired to, and the VLANs that this control plane may use on them.
@@ -161,6 +157,7 @@ pub struct Ml2 {
     #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_NETWORKS, DISJOINT_VLANS]))]
     pub physical_networks: Vec<PhysicalNetwork>,
     /// Largest packet of the physical networks, in bytes.
+    #[educe(Default = 1500)]
     #[schemars(range(min = 1280, max = 9216))]
     pub mtu: u32,
 }
@@ -219,19 +216,6 @@ const ADDRESS: &str = r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.
 pub(crate) const ZONE: &str = r"^[^\s,:=]+$";
 /// What an entry point of Python may be called.
 const DRIVER: &str = r"^[a-zA-Z0-9_][-.a-zA-Z0-9_]*$";
-
-impl Default for Ml2 {
-    fn default() -> Self {
-        Self {
-            type_drivers: vec![NetworkType::Geneve, NetworkType::Vlan, NetworkType::Flat],
-            tenant_network_types: vec![NetworkType::Geneve],
-            mechanism_drivers: vec!["ovn".to_owned()],
-            extension_drivers: vec!["port_security".to_owned()],
-            physical_networks: Vec::new(),
-            mtu: 1500,
-        }
-    }
-}
 
 /// A kind of network.
 #[derive(

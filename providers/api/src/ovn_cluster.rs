@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,11 +88,13 @@ pub struct OvnClusterSpec {
 }
 
 /// A database of OVN.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default)]
 #[schemars(extend("x-kubernetes-validations" = [SAME_STORAGE]))]
 pub struct OvnDatabase {
     /// Members, an odd number.
+    #[educe(Default = 3)]
     #[schemars(range(min = 1, max = 9), extend("x-kubernetes-validations" = [ODD_RAFT]))]
     pub replicas: u32,
     /// Volume of each member.
@@ -101,58 +104,35 @@ pub struct OvnDatabase {
     pub resources: Resources,
 }
 
-impl Default for OvnDatabase {
-    fn default() -> Self {
-        Self {
-            replicas: 3,
-            storage: Volume::default(),
-            resources: Resources::default(),
-        }
-    }
-}
-
 /// When members of a database and their clients give each other up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OvnTimers {
     /// Milliseconds without a word from the leader after which members elect another. A member that is busy for longer
     /// causes an election; one that dies is missed for up to twice as long.
+    #[educe(Default = 5000)]
     #[schemars(range(min = 1000, max = 600_000))]
     pub election_milliseconds: u32,
     /// Milliseconds of silence after which members, relays and northd ask whether the other end of a connection is still there;
     /// they give it up after as many more.
+    #[educe(Default = 60_000)]
     #[schemars(range(min = 5000, max = 600_000))]
     pub inactivity_probe_milliseconds: u32,
 }
 
-impl Default for OvnTimers {
-    fn default() -> Self {
-        Self {
-            election_milliseconds: 5000,
-            inactivity_probe_milliseconds: 60_000,
-        }
-    }
-}
-
 /// ovn-northd: one replica is active, the others are standby.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default)]
 pub struct Northd {
     /// Replicas.
+    #[educe(Default = 2)]
     #[schemars(range(min = 1, max = 5))]
     pub replicas: u32,
     /// CPU and memory of each replica.
     #[serde(skip_serializing_if = "is_default")]
     pub resources: Resources,
-}
-
-impl Default for Northd {
-    fn default() -> Self {
-        Self {
-            replicas: 2,
-            resources: Resources::default(),
-        }
-    }
 }
 
 /// Read-only copies of the southbound database, for more than some hundred nodes.
@@ -182,26 +162,19 @@ pub struct ChassisTemplate {
 }
 
 /// Backups of both databases, on a volume that stays when the OVNCluster is deleted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default)]
 pub struct OvnBackup {
     /// When backups are written.
+    #[educe(Default = Schedule::nightly())]
     pub schedule: Schedule,
     /// Backups that are kept of each database.
+    #[educe(Default = 14)]
     #[schemars(range(min = 1, max = 1000))]
     pub keep: u32,
     /// Volume of the backups.
     pub storage: Volume<10>,
-}
-
-impl Default for OvnBackup {
-    fn default() -> Self {
-        Self {
-            schedule: Schedule::nightly(),
-            keep: 14,
-            storage: Volume::default(),
-        }
-    }
 }
 
 /// A daemon that runs on every node of a kind.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -130,13 +131,16 @@ pub fn default_machine_class() -> String {
 }
 
 /// The Ceph cluster of a pool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Ceph {
     /// Disks (OSDs) of each node.
+    #[educe(Default = 15)]
     #[schemars(range(min = 1, max = 200))]
     pub osd_count: u32,
     /// Kind of the disks.
+    #[educe(Default = DeviceClass::Nvme)]
     pub device_class: DeviceClass,
     /// Raw capacity aimed for, for instance 500Ti.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,6 +150,7 @@ pub struct Ceph {
     )]
     pub target_capacity: Option<String>,
     /// Copies that the pool keeps where a consumer doesn't say.
+    #[educe(Default = 3)]
     #[schemars(range(min = 1, max = 5))]
     pub replication_factor: u8,
     /// Whether the disks are encrypted. Decided once: disks aren't encrypted afterwards.
@@ -153,19 +158,6 @@ pub struct Ceph {
     pub encrypted: bool,
     /// Whether all connections of the Ceph cluster are encrypted: between its daemons and with its clients.
     pub encrypted_in_transit: bool,
-}
-
-impl Default for Ceph {
-    fn default() -> Self {
-        Self {
-            osd_count: 15,
-            device_class: DeviceClass::Nvme,
-            target_capacity: None,
-            replication_factor: 3,
-            encrypted: false,
-            encrypted_in_transit: false,
-        }
-    }
 }
 
 /// Kind of disks.

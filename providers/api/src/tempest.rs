@@ -1,5 +1,6 @@
 //! Tempest: tests of a control plane, again and again.
 
+use educe::Educe;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -17,10 +18,12 @@ use crate::{
 };
 
 /// The wanted tests.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TempestSpec {
     /// When tests are run, as cron has it.
+    #[educe(Default = Schedule::nightly())]
     pub schedule: Schedule,
     /// Whether the schedule is suspended. Tests then run only once for each change of what is tested.
     #[serde(skip_serializing_if = "is_default")]
@@ -60,27 +63,9 @@ pub struct TempestSpec {
     pub depends_on: Vec<Dependency>,
 }
 
-impl Default for TempestSpec {
-    fn default() -> Self {
-        Self {
-            schedule: Schedule::nightly(),
-            suspend: false,
-            release: None,
-            image: Image::default(),
-            keystone: KeystoneAccess::default(),
-            tests: Tests::default(),
-            external_network: None,
-            resources: Resources::default(),
-            logs: None,
-            topology: Topology::default(),
-            extra_config: ExtraConfig::default(),
-            depends_on: Vec::new(),
-        }
-    }
-}
-
 /// Which tests are run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tests {
     /// The services that are tested. Without it all that the catalogue has.
@@ -88,6 +73,7 @@ pub struct Tests {
     #[schemars(length(max = 16), transform = of_tested)]
     pub services: Vec<String>,
     /// How many tests run at once.
+    #[educe(Default = 4)]
     #[schemars(range(min = 1, max = 64))]
     pub concurrency: u32,
     /// Tests that are run, as a regular expression of Python's. Without it all.
@@ -98,17 +84,6 @@ pub struct Tests {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 4096))]
     pub exclude_regex: Option<String>,
-}
-
-impl Default for Tests {
-    fn default() -> Self {
-        Self {
-            services: Vec::new(),
-            concurrency: 4,
-            include_regex: None,
-            exclude_regex: None,
-        }
-    }
 }
 
 /// What Tempest calls Swift, or what speaks like it. No operator here runs it.

@@ -1,5 +1,7 @@
 //! uwsgi, which serves the WSGI components.
 
+use educe::Educe;
+
 use crate::component::Component;
 use crate::reverse_proxy::BEHIND;
 use crate::tls::CERTIFICATE;
@@ -20,31 +22,24 @@ const LARGEST_CHUNK: u32 = 16 << 20;
 pub const REQUEST_TIMEOUT: u16 = 300;
 
 /// How many requests each replica serves at once, and for how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Educe)]
+#[educe(Default)]
 pub struct Workers {
     /// Processes of each replica.
+    #[educe(Default = 2)]
     pub processes: u8,
     /// Threads of each process.
+    #[educe(Default = 4)]
     pub threads: u8,
     /// Seconds after which a request counts as stuck, and uwsgi replaces the process that serves it, with the requests of its other
     /// threads. It must exceed what the service itself waits for. None where requests may take hours.
+    // By default more than the longest timeout in Neutron, Cinder and Placement: 180 seconds for OVN's databases.
+    #[educe(Default = Some(REQUEST_TIMEOUT))]
     pub request_timeout: Option<u16>,
     /// Seconds that a client may pause while it sends or receives data, in which it occupies a thread: headers and the start of TLS too.
     /// uwsgi takes it for chunked uploads too, as long as `chunked-input-timeout` isn't set (core/chunked.c). None where data is so little
     /// that uwsgi's own 4 seconds are enough.
     pub transfer_timeout: Option<u16>,
-}
-
-impl Default for Workers {
-    fn default() -> Self {
-        Self {
-            processes: 2,
-            threads: 4,
-            // More than the longest timeout in Neutron, Cinder and Placement: 180 seconds for OVN's databases.
-            request_timeout: Some(REQUEST_TIMEOUT),
-            transfer_timeout: None,
-        }
-    }
 }
 
 /// The command of uwsgi for a Python module (<https://uwsgi-docs.readthedocs.io/en/latest/Options.html>).

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use c5c3_api::hypervisor::AgentImages;
 use c5c3_api::parts::Resources;
 use c5c3_kinds::gardener::{MachineImage, Maintenance, Networking, UpdateStrategy, Volume};
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -100,22 +101,16 @@ pub struct SystemMachines {
 }
 
 /// How clusters are reached.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Educe, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AccessPreset {
     /// Namespace of the `<cluster>-kubeconfig` Secrets.
+    #[educe(Default = "crossplane-system")]
     pub kubeconfig_namespace: String,
     /// The provider configuration that reaches the management cluster itself; Crossplane 2.x only.
+    #[educe(Default = management())]
     pub management_provider_config: String,
-}
-
-impl Default for AccessPreset {
-    fn default() -> Self {
-        AccessPreset {
-            kubeconfig_namespace: "crossplane-system".to_owned(),
-            management_provider_config: management(),
-        }
-    }
 }
 
 /// Ceph in storage pools.

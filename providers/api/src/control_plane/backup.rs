@@ -1,5 +1,6 @@
 //! Backups of a control plane's databases.
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,13 +22,16 @@ const HTTPS: Rule = Rule::new(
 
 /// Scheduled backups of all databases of the MariaDB that is created for a control plane. They are kept when the ControlPlane is
 /// deleted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [ONE_PLACE]))]
 pub struct Backup {
     /// When backups are written, in UTC.
+    #[educe(Default = Schedule::nightly())]
     pub schedule: Schedule,
     /// Days after which a backup is deleted.
+    #[educe(Default = 14)]
     #[schemars(range(min = 1, max = 3650))]
     pub keep_days: u32,
     /// The volume of the backups.
@@ -36,17 +40,6 @@ pub struct Backup {
     /// The bucket of the backups. Without it they are on a volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub s3: Option<BackupBucket>,
-}
-
-impl Default for Backup {
-    fn default() -> Self {
-        Self {
-            schedule: Schedule::nightly(),
-            keep_days: 14,
-            storage: BackupVolume::default(),
-            s3: None,
-        }
-    }
 }
 
 impl Backup {

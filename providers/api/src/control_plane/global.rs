@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,11 +29,13 @@ const LIMITED_ACCESS: Rule = Rule::new(
 );
 
 /// Settings that hold for every service.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [ENCRYPTED_ACCESS]))]
 pub struct Global {
     /// Keystone's region.
+    #[educe(Default = default_region())]
     #[schemars(length(min = 1, max = 255))]
     pub region: String,
     /// Encryption of the endpoints.
@@ -52,25 +55,13 @@ pub struct Global {
     pub policy_overrides: Option<PolicyOverrides>,
 }
 
-impl Default for Global {
-    fn default() -> Self {
-        Self {
-            region: default_region(),
-            tls: ControlPlaneTls::default(),
-            network: ControlPlaneNetwork::default(),
-            monitoring: Switch::default(),
-            images: Images::default(),
-            topology: Topology::default(),
-            policy_overrides: None,
-        }
-    }
-}
-
 /// Encryption of a control plane's endpoints.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ControlPlaneTls {
     /// Whether endpoints are encrypted.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// Cert-manager's issuer of certificates for public host names, those of `expose`. Without it, and without
     /// internalIssuerRef, each service uses the Secret `<service>-tls`.
@@ -83,18 +74,9 @@ pub struct ControlPlaneTls {
     pub internal_issuer_ref: Option<IssuerRef>,
 }
 
-impl Default for ControlPlaneTls {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            issuer_ref: None,
-            internal_issuer_ref: None,
-        }
-    }
-}
-
 /// Networks of a control plane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [LIMITED_ACCESS]))]
 pub struct ControlPlaneNetwork {
@@ -108,6 +90,7 @@ pub struct ControlPlaneNetwork {
     #[schemars(length(max = 16), extend("x-kubernetes-validations" = [UNIQUE_NETWORKS, DISJOINT_VLANS]))]
     pub physical_networks: Vec<PhysicalNetwork>,
     /// Largest packet of the physical network, in bytes.
+    #[educe(Default = 1500)]
     #[schemars(range(min = 1280, max = 9216))]
     pub mtu: u32,
     /// Namespaces of the operators of MariaDB, RabbitMQ and OVN and of Prometheus. Only their pods reach the servers' management
@@ -138,19 +121,6 @@ pub struct HypervisorAccess {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub load_balancer_class: Option<String>,
-}
-
-impl Default for ControlPlaneNetwork {
-    fn default() -> Self {
-        Self {
-            external_network: None,
-            physical_networks: Vec::new(),
-            mtu: 1500,
-            operator_namespaces: OperatorNamespaces::default(),
-            hypervisor_networks: None,
-            hypervisor_access: None,
-        }
-    }
 }
 
 /// Where the images of all services come from.

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,13 +69,16 @@ impl Infrastructure {
 }
 
 /// MariaDB of a control plane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Mariadb {
     /// Members: one, or an odd number that becomes a Galera cluster.
+    #[educe(Default = 3)]
     #[schemars(range(min = 1, max = 9), extend("x-kubernetes-validations" = [ODD_MARIADB]))]
     pub replicas: u32,
     /// Size of each member's volume, for instance 100Gi.
+    #[educe(Default = Size::gibibytes(100))]
     pub storage_size: Size,
     /// StorageClass of the volumes. Without it the cluster's default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,19 +93,6 @@ pub struct Mariadb {
     /// An external server. With it, none is created, and all other fields are ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalDatabase>,
-}
-
-impl Default for Mariadb {
-    fn default() -> Self {
-        Self {
-            replicas: 3,
-            storage_size: Size::gibibytes(100),
-            storage_class: None,
-            resources: Resources::default(),
-            max_scale: None,
-            external: None,
-        }
-    }
 }
 
 /// Members from which MariaDB is a Galera cluster.
@@ -155,23 +146,17 @@ impl Mariadb {
 }
 
 /// MaxScale before MariaDB.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default)]
 pub struct MaxScale {
     /// Whether there is one.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// Replicas.
+    #[educe(Default = 2)]
     #[schemars(range(min = 1, max = 9))]
     pub replicas: u32,
-}
-
-impl Default for MaxScale {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            replicas: 2,
-        }
-    }
 }
 
 /// An external database server.
@@ -191,13 +176,16 @@ fn mysql() -> u16 {
 }
 
 /// RabbitMQ of a control plane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Rabbitmq {
     /// Members, an odd number.
+    #[educe(Default = 3)]
     #[schemars(range(min = 1, max = 9), extend("x-kubernetes-validations" = [ODD_RABBITMQ]))]
     pub replicas: u32,
     /// Size of each member's volume, for instance 20Gi.
+    #[educe(Default = Size::gibibytes(20))]
     pub storage_size: Size,
     /// StorageClass of the volumes. Without it the cluster's default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -209,18 +197,6 @@ pub struct Rabbitmq {
     /// External members. With them, none are created, and all other fields are ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalBus>,
-}
-
-impl Default for Rabbitmq {
-    fn default() -> Self {
-        Self {
-            replicas: 3,
-            storage_size: Size::gibibytes(20),
-            storage_class: None,
-            resources: Resources::default(),
-            external: None,
-        }
-    }
 }
 
 impl Rabbitmq {
@@ -259,10 +235,12 @@ pub struct ExternalBus {
 }
 
 /// Valkey of a control plane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Valkey {
     /// Members.
+    #[educe(Default = 3)]
     #[schemars(range(min = 1, max = 9))]
     pub replicas: u32,
     /// Fail-over by Sentinel.
@@ -278,40 +256,21 @@ pub struct Valkey {
     pub external: Option<ExternalCache>,
 }
 
-impl Default for Valkey {
-    fn default() -> Self {
-        Self {
-            replicas: 3,
-            sentinel: Switch::default(),
-            tls: None,
-            resources: Resources::default(),
-            external: None,
-        }
-    }
-}
-
 /// Memcached of a control plane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default)]
 pub struct Memcached {
     /// Members.
+    #[educe(Default = 3)]
     #[schemars(range(min = 1, max = 16))]
     pub replicas: u32,
     /// Size of each member's cache, for instance 1Gi.
+    #[educe(Default = Size::gibibytes(1))]
     pub memory: Size,
     /// External members. With them, none are created, and all other fields are ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalCache>,
-}
-
-impl Default for Memcached {
-    fn default() -> Self {
-        Self {
-            replicas: 3,
-            memory: Size::gibibytes(1),
-            external: None,
-        }
-    }
 }
 
 /// An external cache.

@@ -1,37 +1,31 @@
 //! The service catalogue of a control plane, which K-ORC fills.
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{list, parts::reference::NAME};
 
 /// The service catalogue of a control plane, which K-ORC fills.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Korc {
     /// Whether services, endpoints and users are made by K-ORC. Otherwise the catalogue is someone else's, and services
     /// wait for their credentials only.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// Which of the things that Keystone's bootstrap makes are imported, to be referred to.
+    #[educe(Default = vec![
+        BootstrapResource::Domains,
+        BootstrapResource::Projects,
+        BootstrapResource::Roles,
+    ])]
     #[schemars(length(max = 4), transform = list::set)]
     pub bootstrap_resources: Vec<BootstrapResource>,
     /// The clouds.yaml that K-ORC works with. Without it one is made from Keystone's bootstrap password.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud_credentials_ref: Option<CloudCredentialsRef>,
-}
-
-impl Default for Korc {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            bootstrap_resources: vec![
-                BootstrapResource::Domains,
-                BootstrapResource::Projects,
-                BootstrapResource::Roles,
-            ],
-            cloud_credentials_ref: None,
-        }
-    }
 }
 
 /// What Keystone's bootstrap makes.

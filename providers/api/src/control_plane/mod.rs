@@ -15,6 +15,7 @@ mod services;
 mod status;
 mod storage;
 
+use educe::Educe;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -63,11 +64,13 @@ const ONE_NAME: Rule = Rule::new(
 );
 
 /// What a control plane consists of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(transform = with_alias)]
 pub struct ControlPlaneSpec {
     /// OpenStack release by its date, for instance 2025.2.
+    #[educe(Default = "2025.2")]
     #[schemars(length(max = 16), regex(pattern = RELEASE))]
     pub open_stack_release: String,
     /// The hypervisor pools whose leased nodes run this control plane's agents.
@@ -105,26 +108,6 @@ pub struct ControlPlaneSpec {
     pub bootstrap: Bootstrap,
     /// Settings that hold for every service.
     pub global: Global,
-}
-
-impl Default for ControlPlaneSpec {
-    fn default() -> Self {
-        Self {
-            open_stack_release: "2025.2".to_owned(),
-            compute: None,
-            storage: None,
-            infrastructure: Infrastructure::default(),
-            backup: None,
-            services: None,
-            cortex: None,
-            tempest: None,
-            korc: None,
-            secret_store_ref: None,
-            access: None,
-            bootstrap: Bootstrap::default(),
-            global: Global::default(),
-        }
-    }
 }
 
 impl ControlPlaneSpec {

@@ -1,5 +1,6 @@
 //! What a control plane may have beside the OpenStack services.
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,12 +31,14 @@ pub struct CortexComponent {
 }
 
 /// Tempest in a control plane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default)]
 pub struct TempestComponent {
     /// Whether Tempest runs.
     pub enabled: bool,
     /// When tests are run, as cron has it.
+    #[educe(Default = Schedule::nightly())]
     pub schedule: Schedule,
     /// Whether the schedule is suspended. Tests then run only once for each change of what is tested, for instance the release.
     #[serde(skip_serializing_if = "is_default")]
@@ -49,17 +52,4 @@ pub struct TempestComponent {
     /// The container image. Without it the release's.
     #[serde(skip_serializing_if = "is_default")]
     pub image: Image,
-}
-
-impl Default for TempestComponent {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            schedule: Schedule::nightly(),
-            suspend: false,
-            tests: None,
-            logs: None,
-            image: Image::default(),
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! The OpenStack services of a control plane.
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -178,10 +179,12 @@ pub struct GlanceService {
 }
 
 /// Nova in a control plane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NovaService {
     /// Whether the service runs.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// The API.
     pub api: ApiComponent<3>,
@@ -206,27 +209,13 @@ pub struct NovaService {
     pub overrides: Overrides,
 }
 
-impl Default for NovaService {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            api: ApiComponent::default(),
-            scheduler: Component::default(),
-            conductor: Component::default(),
-            metadata: None,
-            no_vnc_proxy: None,
-            consoles: None,
-            deleted_rows: None,
-            overrides: Overrides::default(),
-        }
-    }
-}
-
 /// Neutron in a control plane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NeutronService {
     /// Whether the service runs.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// Availability zones of networks and routers whose users name none. Each is that of a hypervisor pool, or else Neutron creates
     /// neither.
@@ -250,24 +239,13 @@ pub struct NeutronService {
     pub overrides: Overrides,
 }
 
-impl Default for NeutronService {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            default_availability_zones: Vec::new(),
-            api: ApiComponent::default(),
-            periodic_workers: None,
-            ovn_maintenance_worker: None,
-            overrides: Overrides::default(),
-        }
-    }
-}
-
 /// Cinder in a control plane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CinderService {
     /// Whether the service runs.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// The API.
     pub api: ApiComponent<2>,
@@ -290,38 +268,16 @@ pub struct CinderService {
     pub overrides: Overrides,
 }
 
-impl Default for CinderService {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            api: ApiComponent::default(),
-            scheduler: Component::default(),
-            volume: None,
-            backup: None,
-            image_volume_cache: None,
-            deleted_rows: None,
-            overrides: Overrides::default(),
-        }
-    }
-}
-
 /// A service that no operator here runs. The wish is kept, for whoever does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default)]
 pub struct OtherService {
     /// Whether the service is wanted.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// Replicas of the API.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub replicas: Option<u32>,
-}
-
-impl Default for OtherService {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            replicas: None,
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,10 +45,12 @@ pub struct HypervisorPoolSpec {
 }
 
 /// Memory and disk of a node that are reserved for the system and the agents.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SystemReserved {
     /// Memory in MiB for the system, its agents, and the processes of QEMU beyond the memory of their servers.
+    #[educe(Default = 4096)]
     #[serde(rename = "memoryMB")]
     #[schemars(range(min = 512, max = 1_048_576))]
     pub memory_mb: u32,
@@ -55,15 +58,6 @@ pub struct SystemReserved {
     #[serde(rename = "diskMB")]
     #[schemars(range(min = 0, max = 1_073_741_824))]
     pub disk_mb: u32,
-}
-
-impl Default for SystemReserved {
-    fn default() -> Self {
-        Self {
-            memory_mb: 4096,
-            disk_mb: 0,
-        }
-    }
 }
 
 /// Images of the agents on the nodes, each with its tag or digest. What is left out is the project's image, in `registry`.

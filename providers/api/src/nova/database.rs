@@ -1,5 +1,6 @@
 //! Nova's databases: one for the API, one for cell0, and one for each cell.
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,8 @@ const THREE_NAMES: Rule = Rule::new(
 ///
 /// With clusterRef the operator makes databases, user and grants; with host it makes nothing. With neither, the database
 /// server of the same control plane is meant, unless the Secret has a host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [ONE_SERVER, PORT_OF_HOST, THREE_NAMES]))]
 pub struct NovaDatabase {
@@ -38,12 +40,15 @@ pub struct NovaDatabase {
     #[schemars(range(min = 1, max = 65535))]
     pub port: Option<u16>,
     /// Name of the database of the first cell.
+    #[educe(Default = "nova")]
     #[schemars(length(min = 1, max = 64), regex(pattern = NAME))]
     pub database: String,
     /// Name of the API's database.
+    #[educe(Default = "nova_api")]
     #[schemars(length(min = 1, max = 64), regex(pattern = NAME))]
     pub api_database: String,
     /// Name of the database of cell0, where servers are that found no host.
+    #[educe(Default = "nova_cell0")]
     #[schemars(length(min = 1, max = 64), regex(pattern = NAME))]
     pub cell_database: String,
     /// Secret with user and password. Without it, or with its usual name `nova-db-credentials`, it is for the first cell's database
@@ -51,18 +56,4 @@ pub struct NovaDatabase {
     /// three.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<CredentialsRef>,
-}
-
-impl Default for NovaDatabase {
-    fn default() -> Self {
-        Self {
-            cluster_ref: None,
-            host: None,
-            port: None,
-            database: "nova".to_owned(),
-            api_database: "nova_api".to_owned(),
-            cell_database: "nova_cell0".to_owned(),
-            secret_ref: None,
-        }
-    }
 }

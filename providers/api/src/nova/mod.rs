@@ -7,6 +7,7 @@ mod database;
 mod deleted_rows;
 mod status;
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +28,8 @@ use crate::{
 };
 
 /// The wanted Nova.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NovaSpec {
     /// The API.
@@ -57,6 +59,7 @@ pub struct NovaSpec {
     #[serde(skip_serializing_if = "is_default")]
     pub service_auth: ServiceAuth,
     /// The cells that servers live in, beside cell0, which is always there.
+    #[educe(Default = vec![Cell::named("cell1")])]
     #[schemars(length(min = 1, max = 32), transform = list::by_name)]
     pub cells: Vec<Cell>,
     /// Groups of hosts, each with what sets it apart. Hosts join by the hypervisor pool that they are of.
@@ -73,29 +76,6 @@ pub struct NovaSpec {
     /// What every service has.
     #[serde(flatten)]
     pub common: Common,
-}
-
-impl Default for NovaSpec {
-    fn default() -> Self {
-        Self {
-            api: ApiComponent::default(),
-            scheduler: Scheduler::default(),
-            conductor: Component::default(),
-            metadata: ApiComponent::default(),
-            no_vnc_proxy: Component::default(),
-            compute: Compute::default(),
-            database: NovaDatabase::default(),
-            messaging: Messaging::default(),
-            cache: None,
-            keystone: KeystoneAccess::default(),
-            service_auth: ServiceAuth::default(),
-            cells: vec![Cell::named("cell1")],
-            aggregates: Vec::new(),
-            deleted_rows: DeletedRows::default(),
-            ephemeral: None,
-            common: Common::default(),
-        }
-    }
 }
 
 impl CustomResource for NovaSpec {

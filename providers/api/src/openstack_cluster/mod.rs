@@ -5,6 +5,7 @@ mod status;
 mod storage;
 mod verify;
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -155,16 +156,21 @@ pub enum Size {
 }
 
 /// OpenStack services to run. Keystone and Placement always do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Services {
     /// Compute.
+    #[educe(Default = true)]
     pub nova: bool,
     /// Networks.
+    #[educe(Default = true)]
     pub neutron: bool,
     /// Volumes.
+    #[educe(Default = true)]
     pub cinder: bool,
     /// Images.
+    #[educe(Default = true)]
     pub glance: bool,
     /// Load balancers.
     pub octavia: bool,
@@ -187,44 +193,27 @@ impl Services {
     }
 }
 
-impl Default for Services {
-    fn default() -> Self {
-        Self {
-            nova: true,
-            neutron: true,
-            cinder: true,
-            glance: true,
-            octavia: false,
-            manila: false,
-        }
-    }
-}
-
 /// Cortex, the scheduler.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Cortex {
     /// Whether Cortex runs.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// Services that Cortex schedules for.
+    #[educe(Default = vec!["nova".to_owned(), "cinder".to_owned()])]
     #[schemars(length(max = 8), inner(length(min = 1, max = 63), regex(pattern = LABEL)))]
     pub pipelines: Vec<String>,
 }
 
-impl Default for Cortex {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            pipelines: vec!["nova".to_owned(), "cinder".to_owned()],
-        }
-    }
-}
-
 /// Encryption of the API endpoints.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tls {
     /// Whether endpoints are encrypted.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// Name of the ClusterIssuer of cert-manager that signs the certificates. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -232,17 +221,9 @@ pub struct Tls {
     pub issuer_ref: Option<String>,
 }
 
-impl Default for Tls {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            issuer_ref: None,
-        }
-    }
-}
-
 /// Networks of the control plane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Network {
     /// The external network that floating IPs come from, one of the site's.
@@ -250,17 +231,9 @@ pub struct Network {
     #[schemars(length(min = 1, max = 255))]
     pub external_network: Option<String>,
     /// Largest packet of the physical network, in bytes.
+    #[educe(Default = 1500)]
     #[schemars(range(min = 1280, max = 9216))]
     pub mtu: u32,
-}
-
-impl Default for Network {
-    fn default() -> Self {
-        Self {
-            external_network: None,
-            mtu: 1500,
-        }
-    }
 }
 
 /// What the tenant finds on the first day.

@@ -1,5 +1,6 @@
 //! Storage of a control plane.
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,13 +29,16 @@ pub struct CephStorage {
 }
 
 /// Pool of Cinder's volumes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct VolumePool {
     /// Copies kept of each object.
+    #[educe(Default = 3)]
     #[schemars(range(min = 2, max = 5))]
     pub replication: u8,
     /// When data are compressed.
+    #[educe(Default = Compression::Aggressive)]
     pub compression: Compression,
     /// Most that the pool may hold, in gigabytes. 0: no limit.
     #[serde(rename = "quotaGB")]
@@ -42,98 +46,62 @@ pub struct VolumePool {
     pub quota_gb: u64,
 }
 
-impl Default for VolumePool {
-    fn default() -> Self {
-        Self {
-            replication: 3,
-            compression: Compression::Aggressive,
-            quota_gb: 0,
-        }
-    }
-}
-
 /// Pool of Glance's images.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ImagePool {
     /// Copies kept of each object.
+    #[educe(Default = 3)]
     #[schemars(range(min = 2, max = 5))]
     pub replication: u8,
     /// When data are compressed.
+    #[educe(Default = Compression::Aggressive)]
     pub compression: Compression,
 }
 
-impl Default for ImagePool {
-    fn default() -> Self {
-        Self {
-            replication: 3,
-            compression: Compression::Aggressive,
-        }
-    }
-}
-
 /// Pool of Nova's ephemeral disks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EphemeralPool {
     /// Whether ephemeral disks live in Ceph. Otherwise on the hypervisors.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// Copies kept of each object.
+    #[educe(Default = 3)]
     #[schemars(range(min = 2, max = 5))]
     pub replication: u8,
 }
 
-impl Default for EphemeralPool {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            replication: 3,
-        }
-    }
-}
-
 /// CephFS for Manila's shares.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Filesystem {
     /// Whether there is a filesystem without Manila too. With services.manila there always is one.
     pub enabled: bool,
     /// Copies kept of file contents.
+    #[educe(Default = 3)]
     #[schemars(range(min = 2, max = 5))]
     pub data_pool_replication: u8,
     /// Copies kept of names and attributes.
+    #[educe(Default = 3)]
     #[schemars(range(min = 2, max = 5))]
     pub metadata_pool_replication: u8,
 }
 
-impl Default for Filesystem {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            data_pool_replication: 3,
-            metadata_pool_replication: 3,
-        }
-    }
-}
-
 /// Object store, served as Swift and S3.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectStore {
     /// Whether there is an object store.
     pub enabled: bool,
     /// Copies kept of each object.
+    #[educe(Default = 3)]
     #[schemars(range(min = 2, max = 5))]
     pub data_pool_replication: u8,
-}
-
-impl Default for ObjectStore {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            data_pool_replication: 3,
-        }
-    }
 }
 
 /// When Ceph compresses data.

@@ -1,5 +1,6 @@
 //! Encryption of endpoints.
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +16,13 @@ pub(crate) const ONE_CERTIFICATE: Rule = Rule::new(
 ///
 /// With issuerRef the operator asks cert-manager for a certificate; with certSecretRef it uses yours. With neither it uses
 /// the Secret `<name>-tls`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [ONE_CERTIFICATE]))]
 pub struct Tls {
     /// Whether endpoints are encrypted.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// Cert-manager's issuer of the certificate, which is for names within the cluster only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,16 +30,6 @@ pub struct Tls {
     /// Secret of the type kubernetes.io/tls with certificate and key, in the same namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cert_secret_ref: Option<NamedRef>,
-}
-
-impl Default for Tls {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            issuer_ref: None,
-            cert_secret_ref: None,
-        }
-    }
 }
 
 /// Cert-manager's issuer of certificates.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use educe::Educe;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
@@ -17,7 +18,8 @@ use crate::{BEGINNING, owned, refused, stored};
 const OTHERS: &str = "others";
 
 /// Objects, and which field manager owns what of them.
-#[derive(Clone)]
+#[derive(Clone, Educe)]
+#[educe(Default)]
 pub struct Store {
     pub(crate) objects: BTreeMap<Key, Arc<Value>>,
     /// What each manager applied of an object; null where it created the object.
@@ -27,25 +29,12 @@ pub struct Store {
     /// How many objects were created.
     pub(crate) created: usize,
     /// The present time.
+    #[educe(Default = BEGINNING)]
     pub(crate) now: Timestamp,
     /// Kinds that aren't served.
     pub(crate) unserved: BTreeSet<ResourceKind>,
     /// A number that grows with every change.
     pub(crate) version: u64,
-}
-
-impl Default for Store {
-    fn default() -> Self {
-        Self {
-            objects: BTreeMap::new(),
-            managed: BTreeMap::new(),
-            held: BTreeSet::new(),
-            created: 0,
-            now: BEGINNING,
-            unserved: BTreeSet::new(),
-            version: 0,
-        }
-    }
 }
 
 impl ApiServer for Store {

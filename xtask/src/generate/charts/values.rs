@@ -4,6 +4,7 @@ mod output;
 mod pods;
 
 use anyhow::Result;
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,10 +20,12 @@ const LABEL: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 const ELSEWHERE: [&str; 2] = ["hypervisor-pool-operator", "kubeconfig-operator"];
 
 /// Values of an operator's chart.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Operator {
     /// Replicas: one works, the others stand by.
+    #[educe(Default = 2)]
     replicas: u16,
     #[serde(flatten)]
     pods: Pods,
@@ -34,28 +37,19 @@ pub struct Operator {
     watch_namespaces: Vec<String>,
     /// Refuses to install where a definition of the operator's kinds is another project's. Whoever installs the chart needs the verb
     /// get on CustomResourceDefinitions for it.
+    #[educe(Default = true)]
     check_definitions: bool,
     /// Lets in probes and metrics, and out what the operator needs: DNS, the API server and OpenStack's APIs.
     network_policy: OperatorNetwork,
 }
 
-impl Default for Operator {
-    fn default() -> Self {
-        Self {
-            replicas: 2,
-            pods: Pods::default(),
-            watch_namespaces: Vec::new(),
-            check_definitions: true,
-            network_policy: OperatorNetwork::default(),
-        }
-    }
-}
-
 /// Values of the labels injector's chart.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Injector {
     /// Replicas: all of them work.
+    #[educe(Default = 2)]
     replicas: u16,
     #[serde(flatten)]
     pods: Pods,
@@ -65,61 +59,41 @@ pub struct Injector {
     network_policy: InjectorNetwork,
 }
 
-impl Default for Injector {
-    fn default() -> Self {
-        Self {
-            replicas: 2,
-            pods: Pods::default(),
-            certificate: Certificate::default(),
-            network_policy: InjectorNetwork::default(),
-        }
-    }
-}
-
 /// Values of the chart of definitions.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Definitions {
     /// Refuses to install where a definition of one of these names is another project's. Whoever installs the chart needs the verb
     /// get on CustomResourceDefinitions for it.
+    #[educe(Default = true)]
     check_definitions: bool,
 }
 
-impl Default for Definitions {
-    fn default() -> Self {
-        Self {
-            check_definitions: true,
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 struct OperatorNetwork {
+    #[educe(Default = true)]
     enabled: bool,
     /// Ports of the API server.
+    #[educe(Default = vec![443, 6443])]
     #[schemars(inner(range(min = 1)))]
     api_server_ports: Vec<u16>,
     /// Ports of Keystone, Nova, Placement and Neutron, and of the databases of OVN.
+    #[educe(Default = vec![443, 5000, 6641, 6642, 8774, 8778, 9696])]
     #[schemars(inner(range(min = 1)))]
     egress_ports: Vec<u16>,
 }
 
-impl Default for OperatorNetwork {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            api_server_ports: vec![443, 6443],
-            egress_ports: vec![443, 5000, 6641, 6642, 8774, 8778, 9696],
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 struct InjectorNetwork {
+    #[educe(Default = true)]
     enabled: bool,
     /// Ports of the API server.
+    #[educe(Default = vec![443, 6443])]
     #[schemars(inner(range(min = 1)))]
     api_server_ports: Vec<u16>,
     /// Further ports to let out.
@@ -129,35 +103,16 @@ struct InjectorNetwork {
     api_servers: Vec<String>,
 }
 
-impl Default for InjectorNetwork {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            api_server_ports: vec![443, 6443],
-            egress_ports: Vec::new(),
-            api_servers: Vec::new(),
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Certificate {
+    #[educe(Default = 3650)]
     #[schemars(range(min = 1))]
     days: u32,
     /// A Secret with tls.crt and tls.key for the host `<name>-webhook.<namespace>.svc`, and the authority that signed it, in base64.
     secret_name: String,
     ca_bundle: String,
-}
-
-impl Default for Certificate {
-    fn default() -> Self {
-        Self {
-            days: 3650,
-            secret_name: String::new(),
-            ca_bundle: String::new(),
-        }
-    }
 }
 
 /// The file of a chart's values, and that of their schema, by their paths in the chart.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +17,8 @@ const OPTIONAL_DIGEST: &str = "^(sha256:[0-9a-f]{64})?$";
 type Texts = BTreeMap<String, String>;
 
 /// Values of all charts with pods.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Pods {
     /// The name of the objects. Empty: the release's name, and the chart's after it unless it contains that.
@@ -24,6 +26,7 @@ pub(super) struct Pods {
     fullname_override: String,
     image: Image,
     /// What is logged: error, warn, info, debug, or a filter as RUST_LOG has it.
+    #[educe(Default = "info")]
     #[schemars(length(min = 1))]
     log: String,
     /// Environment variables besides, each with name and value or valueFrom, for instance HTTPS_PROXY.
@@ -39,28 +42,11 @@ pub(super) struct Pods {
     monitoring: Monitoring,
 }
 
-impl Default for Pods {
-    fn default() -> Self {
-        Self {
-            fullname_override: String::new(),
-            image: Image::default(),
-            log: "info".to_owned(),
-            extra_env: Vec::new(),
-            resources: Resources::default(),
-            pod_annotations: Texts::new(),
-            node_selector: Texts::new(),
-            tolerations: Vec::new(),
-            affinity: Affinity::default(),
-            priority_class_name: String::new(),
-            service_account: ServiceAccount::default(),
-            monitoring: Monitoring::default(),
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Image {
+    #[educe(Default = format!("{}/function-c5c3", c5c3_api::REGISTRY))]
     #[schemars(length(min = 1))]
     repository: String,
     /// Without it the chart's version.
@@ -68,21 +54,10 @@ struct Image {
     /// sha256:... wins over the tag.
     #[schemars(regex(pattern = OPTIONAL_DIGEST))]
     digest: String,
+    #[educe(Default = PullPolicy::IfNotPresent)]
     pull_policy: PullPolicy,
     /// Names of Secrets.
     pull_secrets: Vec<String>,
-}
-
-impl Default for Image {
-    fn default() -> Self {
-        Self {
-            repository: format!("{}/function-c5c3", c5c3_api::REGISTRY),
-            tag: String::new(),
-            digest: String::new(),
-            pull_policy: PullPolicy::IfNotPresent,
-            pull_secrets: Vec::new(),
-        }
-    }
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -184,20 +159,13 @@ struct Monitoring {
     alerts: Alerts,
 }
 
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default)]
 struct Alerts {
     enabled: bool,
     /// The page that alerts refer to, with a section for each.
+    #[educe(Default = "https://github.com/C5C3/C5C3/blob/main/docs/alerts.md")]
     #[schemars(length(min = 1))]
     runbooks: String,
-}
-
-impl Default for Alerts {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            runbooks: "https://github.com/C5C3/C5C3/blob/main/docs/alerts.md".to_owned(),
-        }
-    }
 }
