@@ -12,6 +12,7 @@ use c5c3_api::{
     PoolName, Ranges, Sharing, SharingMode, StorageClusterSpec, control_plane_cluster,
     hypervisor_cluster, storage_cluster,
 };
+use educe::Educe;
 use function_protocol::{DocumentError, Fatal, Request, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -113,7 +114,8 @@ fn phase_word<P: std::fmt::Debug>(phase: Option<P>) -> String {
 }
 
 /// What a claim reads of a pool's status. Of the consumers, it reads only what [`Named`] has.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Educe, Deserialize)]
+#[educe(Default)]
 #[serde(
     rename_all = "camelCase",
     default,
@@ -130,18 +132,6 @@ pub struct PoolStatus<P> {
     pub capacity: Option<Capacity>,
     /// Zones that hold data, of a storage pool.
     pub zones: Vec<String>,
-}
-
-impl<P> Default for PoolStatus<P> {
-    fn default() -> Self {
-        Self {
-            phase: None,
-            network: None,
-            health: None,
-            capacity: None,
-            zones: Vec::new(),
-        }
-    }
 }
 
 /// The composite resource of a pool, as a claim reads it.

@@ -139,11 +139,13 @@ pub struct Overrides {
 }
 
 /// A service that is one Deployment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default = "Service::default")]
 #[schemars(default)]
 pub struct Service<const REPLICAS: u32> {
     /// Whether the service runs.
+    #[educe(Default = true)]
     pub enabled: bool,
     /// The API.
     #[serde(flatten)]
@@ -151,16 +153,6 @@ pub struct Service<const REPLICAS: u32> {
     /// What else may be said of any service.
     #[serde(flatten)]
     pub overrides: Overrides,
-}
-
-impl<const REPLICAS: u32> Default for Service<REPLICAS> {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            api: ApiComponent::default(),
-            overrides: Overrides::default(),
-        }
-    }
 }
 
 /// Glance in a control plane.

@@ -1,16 +1,19 @@
 //! One component of a service.
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{autoscaling::Autoscaling, is_default, resources::Resources};
 
 /// One component of a service, scaled by itself. It has `REPLICAS` replicas where no number is given.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default = "Component::default")]
 #[schemars(default)]
 pub struct Component<const REPLICAS: u32> {
     /// Replicas.
+    #[educe(Default = REPLICAS)]
     #[schemars(range(min = 1, max = 1000))]
     pub replicas: u32,
     /// CPU and memory of each replica.
@@ -18,21 +21,14 @@ pub struct Component<const REPLICAS: u32> {
     pub resources: Resources,
 }
 
-impl<const REPLICAS: u32> Default for Component<REPLICAS> {
-    fn default() -> Self {
-        Self {
-            replicas: REPLICAS,
-            resources: Resources::default(),
-        }
-    }
-}
-
 /// The API of a service. It has `REPLICAS` replicas where no number is given.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(default = "ApiComponent::default")]
 #[schemars(default)]
 pub struct ApiComponent<const REPLICAS: u32> {
     /// Replicas; the least with `autoscaling`.
+    #[educe(Default = REPLICAS)]
     #[schemars(range(min = 1, max = 1000))]
     pub replicas: u32,
     /// More replicas when there is much to do. Without it as many as `replicas` says, always.
@@ -41,14 +37,4 @@ pub struct ApiComponent<const REPLICAS: u32> {
     /// CPU and memory of each replica.
     #[serde(skip_serializing_if = "is_default")]
     pub resources: Resources,
-}
-
-impl<const REPLICAS: u32> Default for ApiComponent<REPLICAS> {
-    fn default() -> Self {
-        Self {
-            replicas: REPLICAS,
-            autoscaling: None,
-            resources: Resources::default(),
-        }
-    }
 }

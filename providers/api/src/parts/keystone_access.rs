@@ -1,5 +1,6 @@
 //! How a service authenticates to Keystone.
 
+use educe::Educe;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,7 +8,8 @@ use serde_json::Value;
 use super::{host::HostPort, is_default, reference::NAME};
 
 /// How a service authenticates to Keystone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(
     rename_all = "camelCase",
     default,
@@ -20,6 +22,7 @@ pub struct KeystoneAccess<Credential = AppCredentialRef> {
     #[schemars(length(max = 512), regex(pattern = URL))]
     pub auth_url: Option<String>,
     /// The region whose endpoints are used.
+    #[educe(Default = default_region())]
     #[schemars(length(min = 1, max = 255))]
     pub region: String,
     /// The application credential, from K-ORC. Without it `<service>-keystone-credentials`.
@@ -36,17 +39,6 @@ pub struct KeystoneAccess<Credential = AppCredentialRef> {
 pub(crate) fn of_client(schema: &mut Schema) {
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.shift_remove("memcachedServers");
-    }
-}
-
-impl<Credential> Default for KeystoneAccess<Credential> {
-    fn default() -> Self {
-        Self {
-            auth_url: None,
-            region: default_region(),
-            app_credential_ref: None,
-            memcached_servers: Vec::new(),
-        }
     }
 }
 

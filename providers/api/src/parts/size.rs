@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -109,23 +110,16 @@ textual!(Size, SizeError, {
 });
 
 /// A volume of each member, `GIB` gibibytes large where no size is given.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default = "Volume::default")]
 #[schemars(default)]
 pub struct Volume<const GIB: u32> {
     /// Size of the volume.
+    #[educe(Default = Size::gibibytes(GIB))]
     pub size: Size,
     /// StorageClass of the volume. Without it the cluster's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
     pub storage_class: Option<String>,
-}
-
-impl<const GIB: u32> Default for Volume<GIB> {
-    fn default() -> Self {
-        Self {
-            size: Size::gibibytes(GIB),
-            storage_class: None,
-        }
-    }
 }
