@@ -3,7 +3,7 @@
 use c5c3_api::Condition;
 use c5c3_api::cinder::{self, BackendStatus, CinderSpec};
 use c5c3_api::hypervisor::CEPH_KEY;
-use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Failure, Progress, Reason};
 use provider_openstack::{
     AgentSecret, CINDER_VOLUME, Config, Extra, Files, Jobs, Options, Pods, Pool, Prerequisite,
     Service, ServiceContext, progress, said, sum, uuid,
@@ -36,7 +36,6 @@ pub struct Backend<'a> {
 pub fn resolve<'a>(
     service: &Service<'_>,
     spec: &'a CinderSpec,
-    observed: &ObservedState<'_>,
 ) -> Result<Vec<Backend<'a>>, Failure> {
     let backends = spec.backends.iter();
     let each = backends.map(|spec| {
@@ -46,7 +45,7 @@ pub fn resolve<'a>(
         let options = format!("{field}.options");
         let listed = (options.as_str(), config::LISTED);
         let derived = || uuid([service.namespace, service.name, name]);
-        let pool = Pool::resolve(service, &field, &spec.rbd, observed);
+        let pool = Pool::resolve(service, &field, &spec.rbd);
         Ok(Backend {
             options: Extra::of_section(service, &config::BACKEND, listed, &spec.options)?,
             pool: pool.and_then(usable),
@@ -146,14 +145,9 @@ impl Backend<'_> {
 
 /// Composes the Secret with the keys by which servers use the volumes. The keys of backends that aren't ready or were removed stay:
 /// without them, hypervisors can't start servers with such volumes.
-pub fn publish(
-    service: &Service<'_>,
-    backends: &[Backend<'_>],
-    observed: &ObservedState<'_>,
-    desired: &mut DesiredState,
-) {
+pub fn publish(service: &Service<'_>, backends: &[Backend<'_>], desired: &mut DesiredState) {
     let secret = AgentSecret::of(service, "compute");
-    let Ok(mut files) = secret.published(observed) else {
+    let Ok(mut files) = secret.published() else {
         return secret.keep(desired);
     };
     for backend in backends {
@@ -177,7 +171,6 @@ pub fn check_pools(
     backup: Option<&Prerequisite<Place>>,
     before: &[Condition],
     jobs: &Jobs<'_>,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Vec<Progress> {
     let of = |backend: &Backend<'_>| (backend.spec.name.clone(), backend.pool.clone());
@@ -185,7 +178,7 @@ pub fn check_pools(
     if let Some(Ok(Place::Rbd(pool))) = backup {
         pools.push(("backup".to_owned(), Ok(pool.clone())));
     }
-    let mut reached = provider_openstack::check_pools(&pools, before, jobs, observed, desired);
+    let mut reached = provider_openstack::check_pools(&pools, before, jobs, desired);
     reached.truncate(backends.len());
     reached
 }

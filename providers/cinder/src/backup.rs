@@ -1,7 +1,7 @@
 //! Backups of volumes: where they are, and what copies volumes there and back.
 
 use c5c3_api::cinder::VolumeBackup;
-use provider_composer::{DesiredState, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Progress, Reason};
 use provider_openstack::{
     Bucket, CINDER_BACKUP, Files, Pods, Pool, Prerequisite, Section, Service,
 };
@@ -29,14 +29,10 @@ impl Place {
     ///
     /// # Errors
     /// Its Secret doesn't exist, or lacks a key.
-    pub fn resolve(
-        service: &Service<'_>,
-        wanted: &VolumeBackup,
-        observed: &ObservedState<'_>,
-    ) -> Prerequisite<Self> {
+    pub fn resolve(service: &Service<'_>, wanted: &VolumeBackup) -> Prerequisite<Self> {
         match (&wanted.rbd, &wanted.s3) {
-            (Some(rbd), None) => Pool::resolve(service, "backup", rbd, observed).map(Self::Rbd),
-            (None, Some(bucket)) => Bucket::resolve(service, bucket, observed).map(Self::S3),
+            (Some(rbd), None) => Pool::resolve(service, "backup", rbd).map(Self::Rbd),
+            (None, Some(bucket)) => Bucket::resolve(service, bucket).map(Self::S3),
             _ => Err(Progress::failed(
                 Reason::Invalid,
                 "backups are in one place: give backup.rbd or backup.s3",

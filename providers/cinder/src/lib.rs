@@ -55,16 +55,16 @@ impl Composer for Cinder {
         let installed = subject.status.service.release.as_deref();
         let owned = config::owned(spec);
         let service = Service::of(&CINDER, &owned, subject, observed, installed, &spec.common)?;
-        let backends = backends::resolve(&service, spec, observed)?;
+        let backends = backends::resolve(&service, spec)?;
         let kind = Subject::<CinderSpec>::KIND;
         let components = components(&service, spec)?;
-        let context = ServiceContext::of(&service, components, kind, observed, desired)?;
+        let context = ServiceContext::of(&service, components, kind, desired)?;
         let purge = Purge::of(&context.jobs, &spec.deleted_rows)?;
-        let database = Database::resolve(&service, "", &spec.database, observed, desired);
-        let bus = Messaging::resolve(&service, "", &spec.messaging, observed, desired);
-        let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
+        let database = Database::resolve(&service, "", &spec.database, desired);
+        let bus = Messaging::resolve(&service, "", &spec.messaging, desired);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, desired);
         let backup = spec.backup.as_ref();
-        let backup = backup.map(|backup| Place::resolve(&service, backup, observed));
+        let backup = backup.map(|backup| Place::resolve(&service, backup));
         let parts = all((&database, &bus, &access, &context.policy));
         let workload = parts.map(|(database, bus, access, policy)| {
             let facts = Facts {
@@ -80,13 +80,13 @@ impl Composer for Cinder {
         if workload.is_err() {
             purge.keep(desired);
         }
-        let status = context.run(progress(&database), workload, observed, desired)?;
+        let status = context.run(progress(&database), workload, desired)?;
         desired.conditions.set("MessagingReady", &progress(&bus));
-        purge.report(observed, desired);
-        backends::publish(&service, &backends, observed, desired);
+        purge.report(desired);
+        backends::publish(&service, &backends, desired);
         let before = &subject.status.service.conditions;
         let (backup, jobs) = (backup.as_ref(), &context.jobs);
-        let pools = backends::check_pools(&backends, backup, before, jobs, observed, desired);
+        let pools = backends::check_pools(&backends, backup, before, jobs, desired);
         if spec.backends.is_empty() {
             let nowhere = Progress::waiting(
                 Reason::NoBackends,

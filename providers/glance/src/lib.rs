@@ -58,11 +58,11 @@ impl Composer for Glance {
         let service = Service::of(&GLANCE, &owned, subject, observed, installed, &spec.common)?;
         let api = service.api((&spec.api).into())?;
         let kind = Subject::<GlanceSpec>::KIND;
-        let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
+        let context = ServiceContext::of(&service, vec![api], kind, desired)?;
         let purge = Purge::of(&context.jobs, &spec.deleted_rows.rows)?;
-        let database = Database::resolve(&service, "", &spec.database, observed, desired);
-        let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
-        let stores = store::resolve(&service, &spec.storage, observed, desired)?;
+        let database = Database::resolve(&service, "", &spec.database, desired);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, desired);
+        let stores = store::resolve(&service, &spec.storage, desired)?;
         let pools = store::pools(&spec.storage, &stores);
         let stores: Prerequisite<Vec<Store>> = stores.into_iter().collect();
         let parts = all((&database, &stores, &access, &context.policy));
@@ -70,10 +70,10 @@ impl Composer for Glance {
         if workload.is_err() {
             purge.keep(desired);
         }
-        let status = context.run(progress(&database), workload, observed, desired)?;
-        purge.report(observed, desired);
+        let status = context.run(progress(&database), workload, desired)?;
+        purge.report(desired);
         let before = &subject.status.conditions;
-        check_pools(&pools, before, &context.jobs, observed, desired);
+        check_pools(&pools, before, &context.jobs, desired);
         Ok(status)
     }
 }

@@ -6,7 +6,7 @@ use std::iter;
 use c5c3_api::glance::{ImageBackend, ImageStorage, ImageStore};
 use c5c3_api::parts::{Storage, Volume};
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
-use provider_composer::{DesiredState, Failure, Key, ObservedState, Reason};
+use provider_composer::{DesiredState, Failure, Key, Reason};
 use provider_openstack::{
     Bucket, Config, Files, Options, Pool, Prerequisite, Program, Service, Source, lasting_volume,
 };
@@ -55,12 +55,10 @@ pub struct Folder {
 pub fn resolve(
     service: &Service<'_>,
     storage: &ImageStorage,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<Vec<Prerequisite<Store>>, Failure> {
-    let mut place = |field: &str, store, suffix: &str| {
-        Place::resolve(service, field, store, suffix, observed, desired)
-    };
+    let mut place =
+        |field: &str, store, suffix: &str| Place::resolve(service, field, store, suffix, desired);
     let usual = place("storage", &storage.store, "")?.map(|place| Store {
         id: name(storage.store.backend).to_owned(),
         description: None,
@@ -214,7 +212,6 @@ impl Place {
         field: &str,
         store: &ImageStore,
         suffix: &str,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<Prerequisite<Self>, Failure> {
         let undescribed = || {
@@ -229,15 +226,15 @@ impl Place {
         match store.backend {
             ImageBackend::Rbd => {
                 let rbd = store.rbd.as_ref().ok_or_else(undescribed)?;
-                Ok(Pool::resolve(service, field, rbd, observed).map(Self::Rbd))
+                Ok(Pool::resolve(service, field, rbd).map(Self::Rbd))
             }
             ImageBackend::S3 => {
                 let bucket = store.s3.as_ref().ok_or_else(undescribed)?;
-                Ok(Bucket::resolve(service, bucket, observed).map(Self::S3))
+                Ok(Bucket::resolve(service, bucket).map(Self::S3))
             }
             ImageBackend::File => {
                 let volume = store.file.clone().unwrap_or_default();
-                let folder = folder(service, suffix, volume, observed, desired);
+                let folder = folder(service, suffix, volume, desired);
                 Ok(Ok(Self::File(folder)))
             }
         }
@@ -257,7 +254,6 @@ fn folder(
     service: &Service<'_>,
     suffix: &str,
     volume: Volume<20>,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Folder {
     let folder = Folder {
@@ -270,7 +266,7 @@ fn folder(
         size: volume.size,
         class: volume.storage_class,
     };
-    let metadata = service.metadata("images");
+    let (metadata, observed) = (service.metadata("images"), service.observed);
     // A rolling change has two pods at once, and they may be on two nodes.
     lasting_volume(&key, metadata, "ReadWriteMany", storage, observed, desired);
     folder

@@ -3,8 +3,8 @@
 
 use c5c3_api::keystone::KeystoneSpec;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};
-use provider_composer::{DesiredState, ObservedState, Progress};
-use provider_openstack::{Jobs, Prerequisite, Program, Service, Task, Values, digest};
+use provider_composer::{DesiredState, Progress};
+use provider_openstack::{Jobs, Prerequisite, Program, Service, Task, digest};
 
 use crate::file;
 
@@ -18,16 +18,10 @@ pub fn bootstrap(
     spec: &KeystoneSpec,
     jobs: &Jobs<'_>,
     program: Prerequisite<&Program>,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Progress {
     let reference = &spec.bootstrap.admin_password_secret_ref;
-    let values = Values::read(
-        observed,
-        service.namespace,
-        &reference.name,
-        "the first user's password",
-    );
+    let values = service.secret(&reference.name, "the first user's password");
     let password = values.and_then(|values| {
         let password = values.required(&reference.key)?;
         Ok(digest([values.uid(), password]))

@@ -2,10 +2,9 @@
 //! (<https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html>).
 
 use c5c3_api::keystone::{Federation, IdentityProvider};
-use provider_composer::{ObservedState, Progress, Reason};
+use provider_composer::{Progress, Reason};
 use provider_openstack::{
     BEHIND, CERTIFICATE, Config, Files, KEYSTONE, Owned, Prerequisite, ReverseProxy, Service,
-    Values,
 };
 
 /// Apache's configuration file. Keystone takes each that ends in `.conf` for its own.
@@ -48,7 +47,6 @@ impl<'a> Identities<'a> {
     pub fn resolve(
         service: &Service<'_>,
         federation: &'a Federation,
-        observed: &ObservedState<'_>,
     ) -> Prerequisite<Option<Self>> {
         let provider = federation.identity_provider.as_ref();
         let Some(provider) = provider.filter(|_| federation.enabled) else {
@@ -56,7 +54,7 @@ impl<'a> Identities<'a> {
         };
         let reference = &provider.client_secret_ref;
         let purpose = "the client's secret for the identity provider";
-        let values = Values::read(observed, service.namespace, &reference.name, purpose)?;
+        let values = service.secret(&reference.name, purpose)?;
         let secret = values.required(&reference.key)?;
         // Apache would run the one as a program, and put something else in for the other.
         if secret.starts_with("exec:") || secret.contains("${") {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    DesiredState, Generated, GeneratedValue, Key, Live, Lookup, ObservedState, Progress, Reason,
-    Retention, label_pairs,
+    DesiredState, Generated, GeneratedValue, Key, Live, Lookup, Progress, Reason, Retention,
+    label_pairs,
 };
 use provider_openstack::{Prerequisite, Service};
 
@@ -69,28 +69,26 @@ impl Keys {
     pub fn read(
         service: &Service<'_>,
         purpose: Purpose,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Prerequisite<Self> {
         let mounted = purpose.mounted(service);
-        let singles = singles(service, purpose, observed);
-        let (mounted, singles) =
-            match (observed.get::<Secret>(service.namespace, &mounted), singles) {
-                (Lookup::Unknown(message), singles) => {
-                    hold(
-                        service,
-                        purpose,
-                        singles.found().unwrap_or_default(),
-                        desired,
-                    );
-                    return Err(Progress::Unknown { message });
-                }
-                (_, Lookup::Unknown(message)) => {
-                    hold(service, purpose, BTreeMap::new(), desired);
-                    return Err(Progress::Unknown { message });
-                }
-                (mounted, singles) => (mounted.found(), singles.found().unwrap_or_default()),
-            };
+        let singles = singles(service, purpose);
+        let (mounted, singles) = match (service.get::<Secret>(&mounted), singles) {
+            (Lookup::Unknown(message), singles) => {
+                hold(
+                    service,
+                    purpose,
+                    singles.found().unwrap_or_default(),
+                    desired,
+                );
+                return Err(Progress::Unknown { message });
+            }
+            (_, Lookup::Unknown(message)) => {
+                hold(service, purpose, BTreeMap::new(), desired);
+                return Err(Progress::Unknown { message });
+            }
+            (mounted, singles) => (mounted.found(), singles.found().unwrap_or_default()),
+        };
         let mut numbers = singles.iter();
         let empty = numbers.find(|(_, key)| key.is_none() && mounted.is_none());
         if let Some((number, _)) = empty {
@@ -117,7 +115,7 @@ impl Keys {
                 // The operator ended between the first two keys, which no pod has seen.
                 let is_unfinished = mounted.is_none() && known.iter().eq([&1]);
                 let known: Vec<u32> = known.into_iter().collect();
-                Keyring::restored(&known, observed.now()).filter(|_| !is_unfinished)
+                Keyring::restored(&known, service.observed.now()).filter(|_| !is_unfinished)
             }
         };
         let mut values = singles;
@@ -149,10 +147,9 @@ impl Keys {
         self,
         service: &Service<'_>,
         rules: &Rules<'_>,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Progress {
-        let now = observed.now();
+        let now = service.observed.now();
         let next = match &self.ring {
             Some(ring) => ring.turned(rules, now),
             None => Keyring::first(now),
@@ -231,16 +228,12 @@ fn labels(service: &Service<'_>, purpose: Purpose) -> BTreeMap<String, String> {
 }
 
 /// The single keys by number; none where a Secret lost its value.
-fn singles(
-    service: &Service<'_>,
-    purpose: Purpose,
-    observed: &ObservedState<'_>,
-) -> Lookup<BTreeMap<u32, Option<Vec<u8>>>> {
+fn singles(service: &Service<'_>, purpose: Purpose) -> Lookup<BTreeMap<u32, Option<Vec<u8>>>> {
     let labels = labels(service, purpose);
     let prefix = service.named(&format!("{}-key-", purpose.name()));
     let number = |secret: &Live<Secret>| secret.metadata.name.strip_prefix(&prefix)?.parse().ok();
-    observed
-        .list::<Secret>(service.namespace, &label_pairs(&labels))
+    service
+        .list::<Secret>(&label_pairs(&labels))
         .map(|secrets| {
             let keys = secrets.into_iter().filter_map(|secret| {
                 let number = number(&secret)?;

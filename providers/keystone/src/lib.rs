@@ -55,30 +55,22 @@ impl Composer for Keystone {
         )?;
         let api = service.api((&spec.api).into())?;
         let kind = Subject::<KeystoneSpec>::KIND;
-        let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
-        let database = Database::resolve(&service, "", &spec.database, observed, desired)
-            .and_then(Database::plain);
-        let identities = Identities::resolve(&service, &spec.federation, observed);
-        let configured = configured(
-            &service,
-            spec,
-            &database,
-            &identities,
-            &context.policy,
-            observed,
-        );
+        let context = ServiceContext::of(&service, vec![api], kind, desired)?;
+        let database =
+            Database::resolve(&service, "", &spec.database, desired).and_then(Database::plain);
+        let identities = Identities::resolve(&service, &spec.federation);
+        let configured = configured(&service, spec, &database, &identities, &context.policy);
         let config = configured
             .as_ref()
             .map(|(_, files)| program(&service, files, desired));
         let program = config.map_err(Clone::clone);
         let config = configured.as_ref().ok().map(|(config, _)| config);
-        let tokens = rotation::tokens(&service, &spec.fernet, config, observed, desired)?;
+        let tokens = rotation::tokens(&service, &spec.fernet, config, desired)?;
         let usable = program.as_ref().ok();
-        let credentials =
-            rotation::credentials(&service, &context.jobs, usable, observed, desired)?;
+        let credentials = rotation::credentials(&service, &context.jobs, usable, desired)?;
         let proxied = matches!(&identities, Ok(Some(_)));
         let workload = workload(&program, &database, [&tokens, &credentials], proxied);
-        let status = context.run(progress(&database), workload, observed, desired)?;
+        let status = context.run(progress(&database), workload, desired)?;
         desired.conditions.set("FernetKeysReady", &tokens);
         desired.conditions.set("CredentialKeysReady", &credentials);
         let migrated =
@@ -92,8 +84,7 @@ impl Composer for Keystone {
                         "waits for the database's tables",
                     )),
                 });
-        let bootstrapped =
-            bootstrap::bootstrap(&service, spec, &context.jobs, migrated, observed, desired);
+        let bootstrapped = bootstrap::bootstrap(&service, spec, &context.jobs, migrated, desired);
         desired.conditions.set("Bootstrapped", &bootstrapped);
         Ok(status)
     }
@@ -106,9 +97,8 @@ fn configured(
     database: &Prerequisite<Database>,
     identities: &Prerequisite<Option<Identities<'_>>>,
     policy: &Prerequisite<Policy>,
-    observed: &ObservedState<'_>,
 ) -> Prerequisite<(Config, Files)> {
-    let cache = cache(service, &spec.cache, observed);
+    let cache = cache(service, &spec.cache);
     let database = database.as_ref().map_err(Clone::clone)?;
     let (cache, policy) = (cache?, policy.as_ref().map_err(Clone::clone)?);
     let mut files = Files::default();

@@ -2,7 +2,7 @@
 
 use c5c3_api::keystone::Fernet;
 use jiff::SignedDuration;
-use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Failure, Progress, Reason};
 use provider_openstack::{Config, Cron, Jobs, Program, Service, Task};
 
 use crate::keyring::{Keyring, Rules, settled};
@@ -23,7 +23,6 @@ pub fn tokens(
     service: &Service<'_>,
     fernet: &Fernet,
     config: Option<&Config>,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<Progress, Failure> {
     let schedule = Cron::of_field("fernet.rotationSchedule", &fernet.rotation_schedule)?;
@@ -36,7 +35,7 @@ pub fn tokens(
             ),
         ));
     }
-    let keys = match Keys::read(service, Purpose::Tokens, observed, desired) {
+    let keys = match Keys::read(service, Purpose::Tokens, desired) {
         Ok(keys) => keys,
         Err(progress) => return Ok(progress),
     };
@@ -50,7 +49,6 @@ pub fn tokens(
             most,
             spent: &spent,
         },
-        observed,
         desired,
     );
     Ok(progress)
@@ -73,7 +71,6 @@ pub fn credentials(
     service: &Service<'_>,
     jobs: &Jobs<'_>,
     program: Option<&Program>,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<Progress, Failure> {
     let Some(schedule) = Cron::parse(MONTHLY) else {
@@ -82,12 +79,12 @@ pub fn credentials(
             format!("{MONTHLY} is not a valid schedule"),
         ));
     };
-    let keys = match Keys::read(service, Purpose::Credentials, observed, desired) {
+    let keys = match Keys::read(service, Purpose::Credentials, desired) {
         Ok(keys) => keys,
         Err(progress) => return Ok(progress),
     };
     let older = keys.ring().filter(|ring| ring.has_older());
-    let turned = older.filter(|ring| ring.is_settled(observed.now()));
+    let turned = older.filter(|ring| ring.is_settled(service.observed.now()));
     if let (Some(ring), None) = (older, turned) {
         desired.requeue_at(settled(ring.since()));
     }
@@ -103,7 +100,7 @@ pub fn credentials(
         most: CREDENTIAL_KEYS,
         spent: &spent,
     };
-    let shown = keys.turn(service, &rules, observed, desired);
+    let shown = keys.turn(service, &rules, desired);
     Ok(match (&shown, &migrated) {
         // Old keys are still there while the Job works, so nothing is missing.
         (Progress::Ready, Progress::Failed { .. }) => migrated,

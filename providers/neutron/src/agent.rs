@@ -1,10 +1,9 @@
 //! What hypervisors need to run neutron-ovn-agent: a Secret, which the hypervisor-pool operator hands to nodes.
 
 use c5c3_api::nova::NovaSpec;
-use provider_composer::{Custom, DesiredState, ObservedState, Progress, Reason};
+use provider_composer::{Custom, DesiredState, Progress, Reason};
 use provider_openstack::{
-    AgentSecret, Config, Files, NEUTRON, NOVA, NOVA_METADATA, Prerequisite, Service, Values,
-    authority,
+    AgentSecret, Config, Files, NEUTRON, NOVA, NOVA_METADATA, Prerequisite, Service, authority,
 };
 
 use crate::ovn::{ClientFiles, Ovn};
@@ -39,17 +38,17 @@ impl MetadataApi {
     ///
     /// # Errors
     /// Nova's Secrets aren't there yet.
-    pub fn resolve(service: &Service<'_>, observed: &ObservedState<'_>) -> Prerequisite<Self> {
+    pub fn resolve(service: &Service<'_>) -> Prerequisite<Self> {
         let (namespace, name) = (service.namespace, NOVA.part(NOVA_METADATA.name));
         let purpose = "the secret of Nova's metadata API, which the nova-operator generates";
-        let values = Values::read(observed, namespace, &name, purpose);
-        let nova = observed.get::<Custom<NovaSpec>>(namespace, NOVA.name);
+        let values = service.secret(&name, purpose);
+        let nova = service.get::<Custom<NovaSpec>>(NOVA.name);
         let values = values?;
         let waiting = || Progress::waiting(Reason::WaitingFor("Nova"), "waits for Nova nova");
         let tls = nova.required(waiting)?.body.spec.common.tls;
         let tls = tls
             .enabled
-            .then(|| authority(namespace, &name, &tls, observed))
+            .then(|| authority(namespace, &name, &tls, service.observed))
             .transpose()?;
         Ok(Self {
             host: format!("{name}.{namespace}.svc.cluster.local"),

@@ -65,11 +65,11 @@ impl Composer for Neutron {
         )?;
         let components = components(&service, spec)?;
         let kind = Subject::<NeutronSpec>::KIND;
-        let context = ServiceContext::of(&service, components, kind, observed, desired)?;
-        let database = Database::resolve(&service, "", &spec.database, observed, desired);
-        let bus = Messaging::resolve(&service, "", &spec.messaging, observed, desired);
-        let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
-        let ovn = Ovn::resolve(&service, &spec.ovn, observed);
+        let context = ServiceContext::of(&service, components, kind, desired)?;
+        let database = Database::resolve(&service, "", &spec.database, desired);
+        let bus = Messaging::resolve(&service, "", &spec.messaging, desired);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, desired);
+        let ovn = Ovn::resolve(&service, &spec.ovn);
         let parts = all((&database, &bus, &access, &ovn, &context.policy));
         let program = parts.map(|(database, bus, access, ovn, policy)| {
             let facts = Facts {
@@ -85,10 +85,10 @@ impl Composer for Neutron {
         let repaired = repair(subject, &context, &program, desired);
         let workload =
             all((&program, &database, &bus, &access, &ovn)).map(|parts| workload(spec, parts));
-        let status = context.run(progress(&database), workload, observed, desired)?;
+        let status = context.run(progress(&database), workload, desired)?;
         let worker = context.availability(NEUTRON_OVN_MAINTENANCE_WORKER.name);
-        let connected = ovn::connected(&service, &spec.ovn, &ovn, &worker, observed);
-        let agents = agents(&service, &context, &ovn, observed, desired);
+        let connected = ovn::connected(&service, &spec.ovn, &ovn, &worker);
+        let agents = agents(&service, &context, &ovn, desired);
         desired.conditions.set("MessagingReady", &progress(&bus));
         desired.conditions.set("OVNConnected", &connected);
         desired.conditions.note("AgentsConfigured", &agents);
@@ -237,10 +237,9 @@ fn agents(
     service: &Service<'_>,
     context: &ServiceContext<'_>,
     ovn: &Prerequisite<Ovn>,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Progress {
-    let metadata = MetadataApi::resolve(service, observed);
+    let metadata = MetadataApi::resolve(service);
     let upgrades = service
         .installed
         .is_some_and(|installed| installed != service.release);

@@ -2,8 +2,8 @@
 
 use c5c3_api::neutron;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
-use provider_composer::{Custom, Key, ObservedState, Progress, Reason};
-use provider_openstack::{Files, NEUTRON, Prerequisite, Section, Service, Values, holds};
+use provider_composer::{Custom, Key, Progress, Reason};
+use provider_openstack::{Files, NEUTRON, Prerequisite, Section, Service, holds};
 
 /// The OVNCluster that is meant where none is named.
 const CLUSTER: &str = "ovn";
@@ -45,15 +45,11 @@ impl Ovn {
     ///
     /// # Errors
     /// The OVNCluster has no endpoints yet, or the Secret with the client's certificate isn't there.
-    pub fn resolve(
-        service: &Service<'_>,
-        wanted: &neutron::Ovn,
-        observed: &ObservedState<'_>,
-    ) -> Prerequisite<Self> {
+    pub fn resolve(service: &Service<'_>, wanted: &neutron::Ovn) -> Prerequisite<Self> {
         let (northbound, southbound) = match (&wanted.nb_connection, &wanted.sb_connection) {
             (Some(northbound), Some(southbound)) => (northbound.clone(), southbound.clone()),
             (northbound, southbound) => {
-                let (own_northbound, own_southbound) = endpoints(service, wanted, observed)?;
+                let (own_northbound, own_southbound) = endpoints(service, wanted)?;
                 (
                     northbound.clone().unwrap_or(own_northbound),
                     southbound.clone().unwrap_or(own_southbound),
@@ -63,9 +59,7 @@ impl Ovn {
         let encrypted = [&northbound, &southbound]
             .iter()
             .any(|one| one.contains("ssl:"));
-        let client = encrypted
-            .then(|| client(service, wanted, observed))
-            .transpose()?;
+        let client = encrypted.then(|| client(service, wanted)).transpose()?;
         Ok(Self {
             northbound,
             southbound,
@@ -120,7 +114,6 @@ pub fn connected(
     wanted: &neutron::Ovn,
     ovn: &Prerequisite<Ovn>,
     worker: &Progress,
-    observed: &ObservedState<'_>,
 ) -> Progress {
     let ovn = match ovn {
         Ok(ovn) => ovn,
@@ -130,7 +123,7 @@ pub fn connected(
         let key = cluster(service, wanted);
         let unready = SERVING
             .iter()
-            .find_map(|type_| holds(&key, type_, WAITING, observed).err());
+            .find_map(|type_| holds(&key, type_, WAITING, service.observed).err());
         if let Some(unready) = unready {
             return unready;
         }
@@ -155,14 +148,12 @@ fn cluster(service: &Service<'_>, wanted: &neutron::Ovn) -> Key {
     Key::of::<Custom<OvnClusterSpec>>(namespace.unwrap_or(service.namespace), name)
 }
 
-fn endpoints(
-    service: &Service<'_>,
-    wanted: &neutron::Ovn,
-    observed: &ObservedState<'_>,
-) -> Prerequisite<(String, String)> {
+fn endpoints(service: &Service<'_>, wanted: &neutron::Ovn) -> Prerequisite<(String, String)> {
     let key = cluster(service, wanted);
     let namespace = key.namespace.as_deref().unwrap_or_default();
-    let cluster = observed.get::<Custom<OvnClusterSpec>>(namespace, &key.name);
+    let cluster = service
+        .observed
+        .get::<Custom<OvnClusterSpec>>(namespace, &key.name);
     let waiting = || Progress::waiting(WAITING, format!("waits for {key}"));
     let status = cluster.required(waiting)?.body.status;
     let endpoints = status.endpoints.unwrap_or_default();
@@ -177,16 +168,12 @@ fn endpoints(
         })
 }
 
-fn client(
-    service: &Service<'_>,
-    wanted: &neutron::Ovn,
-    observed: &ObservedState<'_>,
-) -> Prerequisite<[String; 3]> {
+fn client(service: &Service<'_>, wanted: &neutron::Ovn) -> Prerequisite<[String; 3]> {
     let usual = || format!("{}-client", cluster(service, wanted).name);
     let given = wanted.client_secret_ref.as_ref();
     let name = given.map_or_else(usual, |given| given.name.clone());
     let purpose = "ca.crt, tls.crt and tls.key of a client of OVN";
-    let values = Values::read(observed, service.namespace, &name, purpose)?;
+    let values = service.secret(&name, purpose)?;
     let text = |key| values.text(key).map(str::to_owned);
     Ok([text("ca.crt")?, text("tls.crt")?, text("tls.key")?])
 }

@@ -10,8 +10,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service as KubernetesService
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{
-    DesiredState, Failure, Generated, Key, Live, Lookup, ObservedState, Progress, Reason, Resource,
-    label_pairs,
+    DesiredState, Failure, Generated, Key, Live, Lookup, Progress, Reason, Resource, label_pairs,
 };
 use provider_openstack::{
     Component, ComponentDefinition, Database, Jobs, Messaging, NOVA, NOVA_CONDUCTOR,
@@ -119,7 +118,6 @@ pub fn components<'a>(
 pub fn resolve<'a>(
     service: &Service<'_>,
     spec: &'a NovaSpec,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Vec<Cell<'a>> {
     let cells = spec.cells.iter().enumerate();
@@ -145,10 +143,10 @@ pub fn resolve<'a>(
         }
         Cell {
             spec: cell,
-            database: Database::resolve(service, suffix, &database, observed, desired),
-            bus: Messaging::resolve(service, &cell.name, &messaging, observed, desired),
-            consoles: Consoles::resolve(service, &cell.name, observed, desired),
-            published: compute::published(service, &cell.name, observed),
+            database: Database::resolve(service, suffix, &database, desired),
+            bus: Messaging::resolve(service, &cell.name, &messaging, desired),
+            consoles: Consoles::resolve(service, &cell.name, desired),
+            published: compute::published(service, &cell.name),
         }
     });
     resolved.collect()
@@ -216,10 +214,9 @@ pub fn removed(
     service: &Service<'_>,
     spec: &NovaSpec,
     status: &NovaStatus,
-    observed: &ObservedState<'_>,
 ) -> Result<BTreeSet<String>, Failure> {
     let labels = service.labels();
-    let found = observed.keys(Deployment::KIND, service.namespace, &label_pairs(&labels));
+    let found = service.keys(Deployment::KIND, &label_pairs(&labels));
     let unknown = |why: String| Failure::transient(Reason::LookupFailed, why);
     let found = found.known().map_err(unknown)?.unwrap_or_default();
     let suffix = format!("-{}", NOVA_CONDUCTOR.name);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use c5c3_api::hypervisor::{CLOUDS_AUTHORITY, CLOUDS_FILE};
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::placement::PlacementSpec;
-use provider_composer::{Custom, Live, Lookup, ObservedState};
+use provider_composer::{Custom, Live, Lookup};
 use provider_openstack::{Files, KeystoneAccess, Prerequisite, Service, authority};
 use serde_json::json;
 
@@ -22,11 +22,11 @@ impl Clouds {
     ///
     /// # Errors
     /// Something can't be read, or has no certificate yet.
-    pub fn resolve(service: &Service<'_>, observed: &ObservedState<'_>) -> Prerequisite<Self> {
+    pub fn resolve(service: &Service<'_>) -> Prerequisite<Self> {
         let namespace = service.namespace;
         // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
-        let neutron = first(observed.list::<Custom<NeutronSpec>>(namespace, &[]));
-        let placement = first(observed.list::<Custom<PlacementSpec>>(namespace, &[]));
+        let neutron = first(service.list::<Custom<NeutronSpec>>(&[]));
+        let placement = first(service.list::<Custom<PlacementSpec>>(&[]));
         let (neutron, placement) = (neutron?, placement?);
         let mut certified = vec![(service.name.to_owned(), service.common.tls.clone())];
         let (mut network, mut inventory) = (None, None);
@@ -40,7 +40,7 @@ impl Clouds {
         }
         let certified = certified.iter().filter(|(_, tls)| tls.enabled);
         let authorities: Vec<Prerequisite<Option<String>>> = certified
-            .map(|(name, tls)| authority(namespace, name, tls, observed))
+            .map(|(name, tls)| authority(namespace, name, tls, service.observed))
             .collect();
         let authorities: Vec<Option<String>> =
             authorities.into_iter().collect::<Prerequisite<_>>()?;

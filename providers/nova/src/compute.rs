@@ -3,7 +3,7 @@
 use c5c3_api::hypervisor::CELL;
 use c5c3_api::nova::Cell;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Live, Lookup, ObservedState};
+use provider_composer::{DesiredState, Live, Lookup};
 use provider_openstack::{
     AgentSecret, Config, Files, Messaging, Prerequisite, Release, Service, all,
 };
@@ -50,12 +50,8 @@ pub fn publish(
 }
 
 /// Looks for the Secret of a cell.
-pub fn published(
-    service: &Service<'_>,
-    cell: &str,
-    observed: &ObservedState<'_>,
-) -> Lookup<Live<Secret>> {
-    secret(service, cell).lookup(observed)
+pub fn published(service: &Service<'_>, cell: &str) -> Lookup<Live<Secret>> {
+    secret(service, cell).lookup()
 }
 
 /// The release that the Secret of a cell tells hypervisors to run.

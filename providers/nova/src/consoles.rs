@@ -10,7 +10,7 @@ use c5c3_api::parts::{IssuerKind, IssuerRef};
 use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::{Certificate, Issuer, PrivateKey};
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState};
+use provider_composer::{DesiredState, Key, Live, Lookup};
 use provider_openstack::{
     Files, NOVA_NOVNCPROXY, Prerequisite, Program, Section, Service, Source, issued,
 };
@@ -65,7 +65,6 @@ impl Consoles {
     pub fn resolve(
         service: &Service<'_>,
         cell: &str,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Prerequisite<Option<Self>> {
         let tls = &service.common.tls;
@@ -92,7 +91,8 @@ impl Consoles {
             let signed = certificate(secret, &[usage], &names.authority);
             desired.apply(namespace, secret, &manifest(service, signed));
         }
-        let read = |secret: &str, purpose: &str| issued(namespace, secret, purpose, observed);
+        let read =
+            |secret: &str, purpose: &str| issued(namespace, secret, purpose, service.observed);
         let proxy = read(&names.proxy, OF_PROXY);
         let host = read(&names.host, "the certificate of consoles on hypervisors");
         proxy?;
@@ -115,7 +115,6 @@ impl Consoles {
         service: &Service<'_>,
         cell: &str,
         published: &Lookup<Live<Secret>>,
-        observed: &ObservedState<'_>,
     ) -> Prerequisite<Option<Self>> {
         let Some(secret) = published.as_ref().optional()? else {
             return Ok(None);
@@ -133,7 +132,7 @@ impl Consoles {
             return Ok(None);
         };
         let proxy = Names::of(service, cell).proxy;
-        let issued = issued(service.namespace, &proxy, OF_PROXY, observed);
+        let issued = issued(service.namespace, &proxy, OF_PROXY, service.observed);
         Ok(Some(Self {
             proxy: issued.map(|_| proxy),
             authority,

@@ -2,7 +2,7 @@
 
 use c5c3_api::nova::NovaSpec;
 use c5c3_api::parts;
-use provider_composer::{DesiredState, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Progress, Reason};
 use provider_openstack::{
     Cron, Database, Jobs, Migration, Mounted, NOVA, Phase, Prerequisite, Schedule, Service, Source,
     Task,
@@ -34,7 +34,6 @@ impl Databases {
     pub fn resolve(
         service: &Service<'_>,
         spec: &NovaSpec,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Prerequisite<Self> {
         let usual = NOVA.database_credentials("");
@@ -45,7 +44,7 @@ impl Databases {
                 secret_ref: shared.clone(),
                 ..server(spec, Some(name))
             };
-            Database::resolve(service, suffix, &wanted, observed, desired)
+            Database::resolve(service, suffix, &wanted, desired)
         };
         let api = resolve("api", &spec.database.api_database);
         let cell0 = resolve("cell0", &spec.database.cell_database);
@@ -163,13 +162,8 @@ pub fn keep_archive(jobs: &Jobs<'_>, desired: &mut DesiredState) {
 }
 
 /// Whether rows were archived and purged when they were due.
-pub fn archived(
-    jobs: &Jobs<'_>,
-    cron: &Cron,
-    observed: &ObservedState<'_>,
-    desired: &mut DesiredState,
-) -> Progress {
-    jobs.last_run(ARCHIVE, cron, observed, desired)
+pub fn archived(jobs: &Jobs<'_>, cron: &Cron, desired: &mut DesiredState) -> Progress {
+    jobs.last_run(ARCHIVE, cron, desired)
 }
 
 /// Moves rows that were deleted long ago to Nova's shadow tables, in all cells, and deletes them from there later. An archive that

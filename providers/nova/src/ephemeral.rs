@@ -2,7 +2,7 @@
 
 use c5c3_api::hypervisor::CEPH_KEY;
 use c5c3_api::nova::{Disks, NovaSpec, NovaStatus};
-use provider_composer::{DesiredState, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Progress, Reason};
 use provider_openstack::{Files, NOVA, Pool, Prerequisite, Section, Service, progress, uuid};
 
 /// The files of Ceph's configuration and key.
@@ -60,7 +60,6 @@ pub fn resolve(
     disks: Disks,
     service: &Service<'_>,
     spec: &NovaSpec,
-    observed: &ObservedState<'_>,
 ) -> Prerequisite<Option<Ephemeral>> {
     if disks == Disks::Hosts {
         return Ok(None);
@@ -71,7 +70,7 @@ pub fn resolve(
             "the disks of servers are in Ceph, and ephemeral doesn't name their pool: set it to the pool that it had",
         )
     })?;
-    let pool = Pool::resolve(service, "ephemeral", wanted, observed)?;
+    let pool = Pool::resolve(service, "ephemeral", wanted)?;
     let pool = pool.plainly_named()?.connection()?;
     Ok(Some(Ephemeral {
         key: pool.key()?.to_owned(),

@@ -27,8 +27,7 @@ use provider_composer::{
 };
 use provider_openstack::{
     CacheServer, Component, Cron, KeystoneAccess, Messaging, NOVA, NOVA_CONDUCTOR, NOVA_METADATA,
-    NOVA_SCHEDULER, Prerequisite, Service, ServiceContext, Values, all, cache, note_purged,
-    progress, uses,
+    NOVA_SCHEDULER, Prerequisite, Service, ServiceContext, all, cache, note_purged, progress, uses,
 };
 
 use clouds::Clouds;
@@ -82,16 +81,16 @@ impl Composer for Nova {
         options::check(&service.extra)?;
         let kind = Subject::<NovaSpec>::KIND;
         let components = components(&service, spec)?;
-        let context = ServiceContext::of(&service, components, kind, observed, desired)?;
-        let databases = Databases::resolve(&service, spec, observed, desired);
-        let bus = Messaging::resolve(&service, "", &spec.messaging, observed, desired);
-        let cells = cells::resolve(&service, spec, observed, desired);
-        let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
-        let cache = servers(&service, spec, observed);
-        let metadata = metadata(&service, observed, desired);
-        let clouds = Clouds::resolve(&service, observed);
+        let context = ServiceContext::of(&service, components, kind, desired)?;
+        let databases = Databases::resolve(&service, spec, desired);
+        let bus = Messaging::resolve(&service, "", &spec.messaging, desired);
+        let cells = cells::resolve(&service, spec, desired);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, desired);
+        let cache = servers(&service, spec);
+        let metadata = metadata(&service, desired);
+        let clouds = Clouds::resolve(&service);
         let disks = ephemeral::decide(&service, spec, status);
-        let ephemeral = ephemeral::resolve(disks, &service, spec, observed);
+        let ephemeral = ephemeral::resolve(disks, &service, spec);
         if let Ok(databases) = &databases {
             cells::distinct(
                 [("apiDatabase", &databases.api), ("cell0", &databases.cell0)],
@@ -107,7 +106,7 @@ impl Composer for Nova {
             spec,
             status,
             cells: &cells,
-            removed: cells::removed(&service, spec, status, observed)?,
+            removed: cells::removed(&service, spec, status)?,
             continued: entry::continued(&subject.metadata.annotations),
             states: Vec::new(),
             computes: upgrade::unread(),
@@ -140,13 +139,13 @@ impl Composer for Nova {
                 metadata,
                 policy,
             };
-            nova.workload(&facts, &control, observed, desired)
+            nova.workload(&facts, &control, desired)
         });
         if let Err(pending) = &workload {
             nova.keep(pending, desired);
         }
-        let service_status = context.run(progress(&databases), workload, observed, desired)?;
-        let archived = databases::archived(&context.jobs, &cron, observed, desired);
+        let service_status = context.run(progress(&databases), workload, desired)?;
+        let archived = databases::archived(&context.jobs, &cron, desired);
         note_purged(&archived, desired);
         nova.external_scheduler(desired);
         nova.unsupported(desired);
@@ -177,23 +176,15 @@ fn components<'a>(
 }
 
 /// The members of the cache; none where no cache is wanted.
-fn servers(
-    service: &Service<'_>,
-    spec: &NovaSpec,
-    observed: &ObservedState<'_>,
-) -> Prerequisite<Vec<CacheServer>> {
+fn servers(service: &Service<'_>, spec: &NovaSpec) -> Prerequisite<Vec<CacheServer>> {
     match &spec.cache {
-        Some(wanted) => cache(service, wanted, observed),
+        Some(wanted) => cache(service, wanted),
         None => Ok(Vec::new()),
     }
 }
 
 /// The secret that Neutron's agents prove themselves with to the metadata API. It is generated once.
-fn metadata(
-    service: &Service<'_>,
-    observed: &ObservedState<'_>,
-    desired: &mut DesiredState,
-) -> Prerequisite<String> {
+fn metadata(service: &Service<'_>, desired: &mut DesiredState) -> Prerequisite<String> {
     let name = service.named(NOVA_METADATA.name);
     let generated = Generated {
         values: BTreeMap::from([(SECRET.to_owned(), GeneratedValue::Password(32))]),
@@ -201,11 +192,6 @@ fn metadata(
         retention: Retention::WhileWanted,
     };
     desired.generate(service.namespace, &name, generated);
-    let values = Values::read(
-        observed,
-        service.namespace,
-        &name,
-        "the secret of the metadata API",
-    )?;
+    let values = service.secret(&name, "the secret of the metadata API")?;
     Ok(values.required(SECRET)?.to_owned())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::nova::{NovaSpec, NovaStatus};
-use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Lookup, Progress, Reason};
 use provider_openstack::{
     Files, Migrations, NOVA, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER, Pods,
     Prerequisite, Service, ServiceContext, Workload, progress,
@@ -49,7 +49,6 @@ impl Recipe<'_> {
         &mut self,
         facts: &Facts<'_>,
         control: &Control<'_>,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Prerequisite<Workload> {
         let (service, jobs) = (self.service, &self.context.jobs);
@@ -93,7 +92,7 @@ impl Recipe<'_> {
             {
                 mappings.insert(state.name.clone(), state.mapping.clone());
             }
-            pods.extend(self.cell(facts, cell, state, observed, desired));
+            pods.extend(self.cell(facts, cell, state, desired));
             if service.upgrades() {
                 migrations.extend(databases::cell_migration(
                     service, facts, control, cell, desired,
@@ -173,7 +172,6 @@ impl Recipe<'_> {
         facts: &Facts<'_>,
         cell: &Cell<'_>,
         state: Prerequisite<State>,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Vec<Pods> {
         let (service, name) = (self.service, &cell.spec.name);
@@ -203,7 +201,7 @@ impl Recipe<'_> {
         let consoles = match &cell.consoles {
             // `ConsolesReady` says why. Nothing but consoles needs the certificates.
             Err(Progress::Waiting { .. } | Progress::Failed { .. }) => {
-                Consoles::published(service, name, published, observed)
+                Consoles::published(service, name, published)
             }
             known => known.clone(),
         };

@@ -6,7 +6,7 @@ use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use provider_composer::{
-    Custom, DesiredState, Generated, GeneratedValue, ObservedState, Progress, Reason, Retention,
+    Custom, DesiredState, Generated, GeneratedValue, Progress, Reason, Retention,
 };
 use serde_json::{Value, json};
 
@@ -15,7 +15,6 @@ use crate::config::{Config, Section};
 use crate::files::Files;
 use crate::graph::MEMCACHED;
 use crate::prerequisite::Prerequisite;
-use crate::secret::Values;
 use crate::service::Service;
 use crate::tls;
 
@@ -56,12 +55,11 @@ impl KeystoneAccess {
     pub fn resolve(
         service: &Service<'_>,
         access: &parts::KeystoneAccess,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Prerequisite<Self> {
         // Comes first, so that the key isn't pruned while something else is waited for.
-        let tokens = TokenCache::resolve(service, access, observed, desired);
-        let client = Self::of_client(service, access, observed);
+        let tokens = TokenCache::resolve(service, access, desired);
+        let client = Self::of_client(service, access);
         Ok(Self {
             tokens: tokens?,
             ..client?
@@ -72,28 +70,19 @@ impl KeystoneAccess {
     ///
     /// # Errors
     /// Keystone's address or the application credential doesn't exist yet.
-    pub fn of_client(
-        service: &Service<'_>,
-        access: &parts::KeystoneAccess,
-        observed: &ObservedState<'_>,
-    ) -> Prerequisite<Self> {
+    pub fn of_client(service: &Service<'_>, access: &parts::KeystoneAccess) -> Prerequisite<Self> {
         // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let auth_url = match &access.auth_url {
             Some(url) => Ok(url.clone()),
-            None => found(service, observed),
+            None => found(service),
         };
         let secret = match &access.app_credential_ref {
             Some(reference) => reference.secret_name.clone(),
             None => format!("{}-keystone-credentials", service.definition.name),
         };
-        let values = Values::read(
-            observed,
-            service.namespace,
-            &secret,
-            "the application credential",
-        );
+        let values = service.secret(&secret, "the application credential");
         let auth_url = auth_url?;
-        let authority = authority(service, &auth_url, observed);
+        let authority = authority(service, &auth_url);
         let values = values?;
         Ok(Self {
             authority: authority?,
@@ -184,10 +173,8 @@ impl KeystoneAccess {
 }
 
 /// The address of the Keystone of the same namespace, as its status says it.
-fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Prerequisite<String> {
-    let keystone = observed
-        .get::<Custom<KeystoneSpec>>(service.namespace, KEYSTONE)
-        .optional()?;
+fn found(service: &Service<'_>) -> Prerequisite<String> {
+    let keystone = service.get::<Custom<KeystoneSpec>>(KEYSTONE).optional()?;
     keystone
         .and_then(|keystone| keystone.body.status.endpoint)
         .map(|endpoint| format!("{endpoint}/v3"))
@@ -200,11 +187,7 @@ fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Prerequisite<St
 }
 
 /// The CA certificate in the Secret of Keystone's certificate, if the URL is that of a Keystone in the same namespace.
-fn authority(
-    service: &Service<'_>,
-    auth_url: &str,
-    observed: &ObservedState<'_>,
-) -> Prerequisite<Option<String>> {
+fn authority(service: &Service<'_>, auth_url: &str) -> Prerequisite<Option<String>> {
     let Some((name, rest)) = auth_url
         .strip_prefix("https://")
         .and_then(|host| host.split_once('.'))
@@ -214,19 +197,18 @@ fn authority(
     if !rest.starts_with(&format!("{}.svc", service.namespace)) {
         return Ok(None);
     }
-    let keystone = observed.get::<Custom<KeystoneSpec>>(service.namespace, name);
+    let keystone = service.get::<Custom<KeystoneSpec>>(name);
     let Some(keystone) = keystone.optional()? else {
         return Ok(None);
     };
     let tls = &keystone.body.spec.common.tls;
-    tls::authority(service.namespace, name, tls, observed)
+    tls::authority(service.namespace, name, tls, service.observed)
 }
 
 impl TokenCache {
     fn resolve(
         service: &Service<'_>,
         access: &parts::KeystoneAccess,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Prerequisite<Option<Self>> {
         let secret = service.named("token-cache");
@@ -237,7 +219,7 @@ impl TokenCache {
         };
         desired.generate(service.namespace, &secret, generated);
         let external = &access.memcached_servers;
-        let memcached = observed.get::<StatefulSet>(service.namespace, MEMCACHED);
+        let memcached = service.get::<StatefulSet>(MEMCACHED);
         if external.is_empty() && memcached.is_missing() {
             return Ok(None);
         }
@@ -245,13 +227,8 @@ impl TokenCache {
             servers: external.clone(),
             ..parts::Cache::default()
         };
-        let servers = cache(service, &wanted, observed);
-        let values = Values::read(
-            observed,
-            service.namespace,
-            &secret,
-            "the key of cached tokens",
-        );
+        let servers = cache(service, &wanted);
+        let values = service.secret(&secret, "the key of cached tokens");
         let (servers, values) = (servers?, values?);
         let key = values.required(KEY)?.to_owned();
         Ok(Some(Self { servers, key }))

@@ -3,7 +3,7 @@
 use c5c3_api::hypervisor::AGENTS;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState};
+use provider_composer::{DesiredState, Key, Live, Lookup};
 
 use crate::files::Files;
 use crate::prerequisite::Prerequisite;
@@ -60,9 +60,9 @@ impl<'a> AgentSecret<'a> {
     ///
     /// # Errors
     /// It can't be read.
-    pub fn published(&self, observed: &ObservedState<'_>) -> Prerequisite<Files> {
+    pub fn published(&self) -> Prerequisite<Files> {
         let mut files = Files::default();
-        let secret = self.lookup(observed).optional()?;
+        let secret = self.lookup().optional()?;
         let data = secret.and_then(|secret| secret.body.data);
         for (name, value) in data.unwrap_or_default() {
             if name != RELEASE {
@@ -79,8 +79,8 @@ impl<'a> AgentSecret<'a> {
     }
 
     /// Looks for it.
-    pub fn lookup(&self, observed: &ObservedState<'_>) -> Lookup<Live<Secret>> {
-        observed.get::<Secret>(self.service.namespace, &self.name())
+    pub fn lookup(&self) -> Lookup<Live<Secret>> {
+        self.service.get::<Secret>(&self.name())
     }
 
     /// Leaves it as it is.

@@ -5,7 +5,7 @@ use k8s_openapi::api::autoscaling::v2::{
     CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec, MetricSpec,
     MetricTarget, ResourceMetricSource,
 };
-use provider_composer::{DesiredState, Failure, ObservedState, Reason};
+use provider_composer::{DesiredState, Failure, Reason};
 
 use crate::component::Component;
 
@@ -66,12 +66,12 @@ impl Component<'_> {
 
     /// The desired replicas of the Deployment. With autoscaling, those that the autoscaler chose, within its bounds; none while that
     /// can't be read.
-    pub(crate) fn replicas(&self, observed: &ObservedState<'_>) -> Option<i32> {
+    pub(crate) fn replicas(&self) -> Option<i32> {
         let least = count(self.scale.replicas);
         let Some(autoscaling) = self.scale.autoscaling else {
             return Some(least);
         };
-        let deployment = observed.get::<Deployment>(self.service.namespace, &self.object);
+        let deployment = self.service.get::<Deployment>(&self.object);
         let deployment = deployment.known().ok()?;
         let chosen = deployment.and_then(|deployment| deployment.body.spec.replicas);
         let most = count(autoscaling.max_replicas).max(least);

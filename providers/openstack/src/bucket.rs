@@ -1,10 +1,8 @@
 //! Buckets of object stores that speak S3.
 
 use c5c3_api::parts;
-use provider_composer::ObservedState;
 
 use crate::prerequisite::Prerequisite;
-use crate::secret::Values;
 use crate::service::Service;
 
 /// A bucket, and the keys to it.
@@ -27,14 +25,10 @@ impl Bucket {
     ///
     /// # Errors
     /// Its Secret doesn't exist, or lacks a key.
-    pub fn resolve(
-        service: &Service<'_>,
-        wanted: &parts::Bucket,
-        observed: &ObservedState<'_>,
-    ) -> Prerequisite<Self> {
+    pub fn resolve(service: &Service<'_>, wanted: &parts::Bucket) -> Prerequisite<Self> {
         let secret = &wanted.secret_ref.name;
         let purpose = "the keys to the bucket";
-        let values = Values::read(observed, service.namespace, secret, purpose)?;
+        let values = service.secret(secret, purpose)?;
         Ok(Self {
             endpoint: wanted.endpoint.clone(),
             name: wanted.bucket.clone(),

@@ -3,7 +3,7 @@
 use c5c3_api::parts::{Cache, CacheBackend, HostPort};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service as KubernetesService;
-use provider_composer::{ObservedState, Progress, Reason};
+use provider_composer::{Progress, Reason};
 
 use crate::config::Section;
 use crate::graph::MEMCACHED;
@@ -55,11 +55,7 @@ impl From<&HostPort> for CacheServer {
 ///
 /// # Errors
 /// The StatefulSet doesn't exist yet.
-pub fn cache(
-    service: &Service<'_>,
-    cache: &Cache,
-    observed: &ObservedState<'_>,
-) -> Prerequisite<Vec<CacheServer>> {
+pub fn cache(service: &Service<'_>, cache: &Cache) -> Prerequisite<Vec<CacheServer>> {
     if !cache.servers.is_empty() {
         return Ok(cache.servers.iter().map(CacheServer::from).collect());
     }
@@ -67,7 +63,7 @@ pub fn cache(
         .cluster_ref
         .as_ref()
         .map_or(MEMCACHED, |cluster| &cluster.name);
-    let set = observed.get::<StatefulSet>(service.namespace, name);
+    let set = service.get::<StatefulSet>(name);
     let waiting = || {
         Progress::waiting(
             Reason::WaitingFor("Cache"),
@@ -77,7 +73,7 @@ pub fn cache(
     let set = set.required(waiting)?.body.spec;
     let headless = set.service_name.unwrap_or_else(|| name.to_owned());
     // The API server writes the families of a Service, by which the names of its pods have addresses.
-    let headless_service = observed.get::<KubernetesService>(service.namespace, &headless);
+    let headless_service = service.get::<KubernetesService>(&headless);
     let families = headless_service
         .known()
         .map_err(Progress::unknown)?

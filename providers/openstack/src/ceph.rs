@@ -5,14 +5,13 @@ mod checks;
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::Rbd;
-use provider_composer::{DesiredState, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Progress, Reason};
 
 use crate::digest::digest;
 use crate::files::Files;
 use crate::jobs::{Jobs, Task};
 use crate::pod::{Program, Source};
 use crate::prerequisite::Prerequisite;
-use crate::secret::Values;
 use crate::service::Service;
 
 pub use checks::check_pools;
@@ -63,19 +62,9 @@ impl Pool {
     ///
     /// # Errors
     /// Its Secret isn't there, or lacks something.
-    pub fn resolve(
-        service: &Service<'_>,
-        field: &str,
-        rbd: &Rbd,
-        observed: &ObservedState<'_>,
-    ) -> Prerequisite<Self> {
+    pub fn resolve(service: &Service<'_>, field: &str, rbd: &Rbd) -> Prerequisite<Self> {
         let secret = &rbd.ceph_secret_ref.name;
-        let values = Values::read(
-            observed,
-            service.namespace,
-            secret,
-            "Ceph's configuration and key",
-        )?;
+        let values = service.secret(secret, "Ceph's configuration and key")?;
         let keyring = values.text("keyring")?;
         let conf = values.text("ceph.conf")?;
         let user = match &rbd.user {

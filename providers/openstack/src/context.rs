@@ -3,7 +3,7 @@
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts::ServiceStatus;
 use jiff::Timestamp;
-use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason, ResourceKind};
+use provider_composer::{DesiredState, Failure, Progress, Reason, ResourceKind};
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
@@ -54,18 +54,14 @@ pub struct Workload {
 }
 
 impl<'a> ComponentState<'a> {
-    fn of(
-        component: Component<'a>,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Result<Self, Failure> {
+    fn of(component: Component<'a>, desired: &mut DesiredState) -> Result<Self, Failure> {
         component.connect(desired);
         component.autoscale(desired)?;
-        let certificate = Certificate::resolve(&component, observed, desired);
+        let certificate = Certificate::resolve(&component, desired);
         Ok(Self {
-            exposed: component.expose(&certificate, observed, desired),
-            rollout: Rollout::of(&component, observed, desired),
-            monitored: component.monitor(observed, desired),
+            exposed: component.expose(&certificate, desired),
+            rollout: Rollout::of(&component, desired),
+            monitored: component.monitor(desired),
             certificate,
             component,
         })
@@ -81,18 +77,17 @@ impl<'a> ServiceContext<'a> {
         service: &'a Service<'a>,
         components: Vec<Component<'a>>,
         subject: ResourceKind,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<Self, Failure> {
-        let policy = Policy::resolve(service, observed)?;
+        let policy = Policy::resolve(service)?;
         let components = components.into_iter();
-        let components = components.map(|one| ComponentState::of(one, observed, desired));
+        let components = components.map(|one| ComponentState::of(one, desired));
         Ok(Self {
             components: components.collect::<Result<_, _>>()?,
-            jobs: Jobs::of(service, observed),
+            jobs: Jobs::of(service),
             policy,
             service,
-            dependencies: dependencies(service, subject, observed)?,
+            dependencies: dependencies(service, subject)?,
         })
     }
 
@@ -168,7 +163,6 @@ impl<'a> ServiceContext<'a> {
         &self,
         database: Progress,
         workload: Prerequisite<Workload>,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
         let service = self.service;
@@ -213,9 +207,9 @@ impl<'a> ServiceContext<'a> {
             true => Ok(workload),
             false => Err(schema.progress.clone()),
         });
-        self.roll(&workload, observed, desired);
-        let settled = self.is_settled(observed, desired);
-        let mut retire = |type_| users::retire(service, type_, settled, observed, desired);
+        self.roll(&workload, desired);
+        let settled = self.is_settled(desired);
+        let mut retire = |type_| users::retire(service, type_, settled, desired);
         Ok(ServiceStatus {
             database_users: retire(RotationType::DatabaseUser),
             messaging_users: retire(RotationType::MessagingUser),
@@ -236,13 +230,14 @@ impl<'a> ServiceContext<'a> {
     }
 
     /// Whether every pod and Job has the configuration that is composed now, and those before are gone.
-    fn is_settled(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) -> bool {
+    fn is_settled(&self, desired: &mut DesiredState) -> bool {
         let mut components = self.components.iter();
         let is_composed = components.all(|one| {
             let key = Controller::of(&one.component).key(&one.component);
             desired.objects.contains_key(&key)
         });
-        let others = users::are_kept(desired) || users::are_used_by_schedules(observed, desired);
+        let others = users::are_kept(desired)
+            || users::are_used_by_schedules(self.service.observed, desired);
         if !is_composed || others || !self.jobs.are_settled(desired) {
             return false;
         }
@@ -251,7 +246,7 @@ impl<'a> ServiceContext<'a> {
         let Some(settles) = settles.map(|all| all.into_iter().max()) else {
             return false;
         };
-        match settles.filter(|moment| *moment > observed.now()) {
+        match settles.filter(|moment| *moment > self.service.observed.now()) {
             Some(moment) => {
                 desired.requeue_at(moment);
                 false
@@ -261,15 +256,10 @@ impl<'a> ServiceContext<'a> {
     }
 
     /// Rolls out each component that may be, and sets its condition.
-    fn roll(
-        &self,
-        workload: &Prerequisite<Workload>,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) {
+    fn roll(&self, workload: &Prerequisite<Workload>, desired: &mut DesiredState) {
         let mut conditions: Vec<(&str, Progress)> = Vec::new();
         for state in &self.components {
-            let reached = self.reach(state, workload, observed, desired);
+            let reached = self.reach(state, workload, desired);
             let type_ = state.component.definition.condition;
             // Components of several cells share a condition. It reports the first that isn't ready.
             match conditions.iter_mut().find(|(other, _)| *other == type_) {
@@ -300,7 +290,6 @@ impl<'a> ServiceContext<'a> {
         &self,
         state: &ComponentState<'_>,
         workload: &Prerequisite<Workload>,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Progress {
         let ComponentState {
@@ -337,7 +326,6 @@ impl<'a> ServiceContext<'a> {
                     component,
                     annotations.collect(),
                     certificate.as_ref(),
-                    observed,
                     desired,
                 );
                 match (component.definition.kind, &pods.bus) {
@@ -349,7 +337,7 @@ impl<'a> ServiceContext<'a> {
                 }
             }
             Err(pending) => {
-                Rollout::keep(component, observed, desired);
+                Rollout::keep(component, desired);
                 pending
             }
         }

@@ -4,7 +4,7 @@ use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::mariadb::{self, MariaDb};
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 
 use crate::config::Section;
 use crate::definition::part;
@@ -57,7 +57,6 @@ impl Database {
         service: &Service<'_>,
         suffix: &str,
         wanted: &parts::Database,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Prerequisite<Self> {
         let object = part(service.name, suffix);
@@ -67,11 +66,11 @@ impl Database {
         let name = wanted.database.as_deref().unwrap_or(&usual);
         let read = |secret: &str| {
             let purpose = "user and password of the database";
-            let values = Values::read(observed, service.namespace, secret, purpose);
+            let values = service.secret(secret, purpose);
             Account::of(&usual, &values, key)
         };
         let type_ = RotationType::DatabaseUser;
-        let users = Users::of((service, type_), (&secret, &object), observed, desired);
+        let users = Users::of((service, type_), (&secret, &object), desired);
         let resolved = users.and_then(|users| {
             let given = read(&secret)?;
             if let Some(server) = elsewhere(wanted, &given) {
@@ -96,13 +95,13 @@ impl Database {
                 password,
                 desired,
             );
-            users.generate((&usual, key, &account.user), observed, desired);
+            users.generate((&usual, key, &account.user), desired);
             for older in users.older() {
-                revoke(service, &older.object, observed, desired);
+                revoke(service, &older.object, desired);
             }
             let is_ready = |user: &User| {
                 let keys = own(service, (&object, &user.object));
-                are_ready(&keys, WAITING, observed).is_ok()
+                are_ready(&keys, WAITING, service.observed).is_ok()
             };
             let user = users.in_use(is_ready);
             let account = match user.number == newest.number {
@@ -112,7 +111,7 @@ impl Database {
                     read(&user.secret)?
                 }
             };
-            let server = managed((service, (&object, &user.object)), cluster, observed)?;
+            let server = managed((service, (&object, &user.object)), cluster)?;
             Ok((server, account))
         });
         match resolved {
@@ -225,14 +224,13 @@ fn elsewhere(wanted: &parts::Database, account: &Account) -> Option<DatabaseServ
 fn managed(
     (service, objects): (&Service<'_>, (&str, &str)),
     cluster: &str,
-    observed: &ObservedState<'_>,
 ) -> Prerequisite<DatabaseServer> {
-    let server = observed.get::<Manifest<MariaDb>>(service.namespace, cluster);
+    let server = service.get::<Manifest<MariaDb>>(cluster);
     let waiting = || Progress::waiting(WAITING, format!("waits for MariaDB {cluster}"));
     let server = server.required(waiting)?.body.spec;
     let key = Key::of::<Manifest<MariaDb>>(service.namespace, cluster);
-    holds(&key, "Ready", WAITING, observed)?;
-    are_ready(&own(service, objects), WAITING, observed)?;
+    holds(&key, "Ready", WAITING, service.observed)?;
+    are_ready(&own(service, objects), WAITING, service.observed)?;
     let embedded = || format!("{cluster}-maxscale");
     let proxy = match server.max_scale_ref {
         Some(proxy) => Some(proxy.name),
@@ -247,7 +245,7 @@ fn managed(
         true => {
             let purpose = format!("the certificates that {signed} is signed by");
             let bundle = format!("{name}-ca-bundle");
-            let bundle = Values::read(observed, service.namespace, &bundle, &purpose)?;
+            let bundle = service.secret(&bundle, &purpose)?;
             Some(bundle.text("ca.crt")?.to_owned())
         }
         false => None,
@@ -321,13 +319,8 @@ fn compose(
 }
 
 /// Has a user that another one replaces deleted in the server with its object.
-fn revoke(
-    service: &Service<'_>,
-    object: &str,
-    observed: &ObservedState<'_>,
-    desired: &mut DesiredState,
-) {
-    match observed.get::<Manifest<mariadb::User>>(service.namespace, object) {
+fn revoke(service: &Service<'_>, object: &str, desired: &mut DesiredState) {
+    match service.get::<Manifest<mariadb::User>>(object) {
         Lookup::Found(user) if user.body.spec.cleanup_policy != DELETE => {
             let wanted = mariadb::User {
                 cleanup_policy: DELETE.to_owned(),

@@ -11,11 +11,7 @@ use crate::service::Service;
 ///
 /// # Errors
 /// The dependencies form a cycle, or one has another kind.
-pub fn dependencies(
-    service: &Service<'_>,
-    subject: ResourceKind,
-    observed: &ObservedState<'_>,
-) -> Result<Progress, Failure> {
+pub fn dependencies(service: &Service<'_>, subject: ResourceKind) -> Result<Progress, Failure> {
     let own = Key::new(subject, service.namespace, service.name);
     let wanted = &service.common.depends_on;
     for dependency in wanted {
@@ -31,7 +27,7 @@ pub fn dependencies(
             ));
         };
         let mut path = vec![own.clone()];
-        if leads_back(&first, &mut path, observed) {
+        if leads_back(&first, &mut path, service.observed) {
             let path: Vec<String> = path.iter().map(ToString::to_string).collect();
             return Err(Failure::new(
                 Reason::DependencyCycle,
@@ -44,7 +40,7 @@ pub fn dependencies(
     }
     let unready = wanted
         .iter()
-        .find_map(|dependency| unready(service.namespace, dependency, observed));
+        .find_map(|dependency| unready(service.namespace, dependency, service.observed));
     Ok(unready.unwrap_or(Progress::Ready))
 }
 

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{DesiredState, ObservedState, Progress};
+use provider_composer::{DesiredState, Progress};
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
@@ -85,7 +85,6 @@ impl Pods {
         component: &Component<'_>,
         mut annotations: BTreeMap<String, String>,
         certificate: Option<&Certificate>,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {
         let (labels, service) = (component.selector(), component.service);
@@ -163,7 +162,7 @@ impl Pods {
             }),
             spec: Some(pod),
         };
-        Controller::of(component).compose(component, template, observed, desired);
+        Controller::of(component).compose(component, template, desired);
     }
 
     /// Gives a container the ports and probes of its kind.

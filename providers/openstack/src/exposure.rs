@@ -99,47 +99,42 @@ impl Component<'_> {
     pub(crate) fn expose(
         &self,
         certificate: &Prerequisite<Option<Certificate>>,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Option<Progress> {
         let (Some(exposure), Some(port)) = (self.expose, self.definition.port()) else {
             return None;
         };
+        let (namespace, observed) = (self.service.namespace, self.service.observed);
         if let Some(ingress) = &exposure.ingress {
             if let Some(refused) = refused(&ingress.annotations) {
-                desired.keep(Key::of::<Ingress>(self.service.namespace, &self.object));
+                desired.keep(Key::of::<Ingress>(namespace, &self.object));
                 return Some(refused);
             }
-            desired.apply(
-                self.service.namespace,
-                &self.object,
-                &self.ingress(exposure, ingress),
-            );
+            desired.apply(namespace, &self.object, &self.ingress(exposure, ingress));
         }
         let Some(gateway) = &exposure.gateway else {
             let secret = exposure.ingress.as_ref()?.tls_secret_name.as_ref();
             return Some(secret.map_or(Progress::Ready, |secret| {
                 let purpose = "the public certificate";
-                progress(&issued(self.service.namespace, secret, purpose, observed))
+                progress(&issued(namespace, secret, purpose, observed))
             }));
         };
-        let unreadable = match self.unreadable_policy(certificate, observed) {
+        let unreadable = match self.unreadable_policy(certificate) {
             Ok(unreadable) => unreadable,
             Err(message) => {
-                let route = Key::of::<Manifest<HttpRoute>>(self.service.namespace, &self.object);
-                desired.keep(route);
+                desired.keep(Key::of::<Manifest<HttpRoute>>(namespace, &self.object));
                 self.keep_trust(desired);
                 return Some(Progress::Unknown { message });
             }
         };
         let route = self.route(exposure, gateway, port);
-        desired.apply(self.service.namespace, &self.object, &route);
+        desired.apply(namespace, &self.object, &route);
         if let Some(message) = unreadable {
             self.keep_trust(desired);
             return Some(Progress::Unknown { message });
         }
         self.trust(certificate, desired);
-        Some(accepted(self, gateway, observed))
+        Some(accepted(self, gateway))
     }
 
     fn route(
@@ -242,9 +237,9 @@ impl Component<'_> {
     fn unreadable_policy(
         &self,
         certificate: &Prerequisite<Option<Certificate>>,
-        observed: &ObservedState<'_>,
     ) -> Result<Option<String>, String> {
         let (namespace, name) = (self.service.namespace, &self.object);
+        let observed = self.service.observed;
         let route = observed.object(&Key::of::<Manifest<HttpRoute>>(namespace, name));
         let policy = Key::of::<Manifest<BackendTlsPolicy>>(namespace, name);
         let is_encrypted = !matches!(certificate, Ok(None));
@@ -320,12 +315,8 @@ impl Component<'_> {
 }
 
 /// Whether the Gateway has accepted the route.
-fn accepted(
-    component: &Component<'_>,
-    gateway: &parts::Gateway,
-    observed: &ObservedState<'_>,
-) -> Progress {
-    let (namespace, name) = (component.service.namespace, &component.object);
+fn accepted(component: &Component<'_>, gateway: &parts::Gateway) -> Progress {
+    let (service, name) = (component.service, &component.object);
     let waiting = |why: &str| {
         Progress::waiting(
             Reason::WaitingFor("Gateway"),
@@ -335,7 +326,7 @@ fn accepted(
             ),
         )
     };
-    let route = match observed.get::<Routed>(namespace, name) {
+    let route = match service.get::<Routed>(name) {
         Lookup::Found(route) => route,
         Lookup::Missing => return waiting(""),
         Lookup::Unknown(message) => return Progress::Unknown { message },
@@ -350,7 +341,9 @@ fn accepted(
         |generation: Option<i64>| generation.is_none() || generation >= route.metadata.generation;
     match said.find(|condition| condition.type_ == "Accepted") {
         Some(condition) if !current(condition.observed_generation) => waiting(""),
-        Some(condition) if condition.status == "True" => exists(gateway, namespace, observed),
+        Some(condition) if condition.status == "True" => {
+            exists(gateway, service.namespace, service.observed)
+        }
         Some(condition) => {
             // Traefik's conditions have no message.
             let message = Some(&condition.message).filter(|message| !message.is_empty());

@@ -7,7 +7,7 @@ use c5c3_api::hypervisor::AGENTS;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Volume};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Failure, Key, Lookup, ObservedState, Resource, label_pairs};
+use provider_composer::{DesiredState, Failure, Key, Lookup, Resource, label_pairs};
 
 use crate::config::Config;
 use crate::digest::digest;
@@ -187,7 +187,7 @@ pub(crate) struct Found {
 }
 
 /// Finds the objects with files of a service.
-pub(crate) fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Found {
+pub(crate) fn found(service: &Service<'_>) -> Found {
     let mut labels = service.labels();
     labels.insert(FILES.to_owned(), PURPOSE.to_owned());
     let mut found = Found {
@@ -195,7 +195,7 @@ pub(crate) fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Foun
         is_complete: true,
     };
     for kind in [Secret::KIND, ConfigMap::KIND] {
-        match observed.keys(kind, service.namespace, &label_pairs(&labels)) {
+        match service.keys(kind, &label_pairs(&labels)) {
             Lookup::Found(keys) => found.keys.extend(keys),
             Lookup::Missing => {}
             Lookup::Unknown(_) => found.is_complete = false,

@@ -9,9 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{
-    DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, label_pairs,
-};
+use provider_composer::{DesiredState, Key, Live, Lookup, Progress, Reason, label_pairs};
 
 use crate::digest::digest;
 use crate::files;
@@ -93,15 +91,15 @@ pub struct Jobs<'a> {
 
 impl<'a> Jobs<'a> {
     /// Observes the Jobs of a service.
-    pub fn of(service: &'a Service<'a>, observed: &ObservedState<'_>) -> Self {
+    pub fn of(service: &'a Service<'a>) -> Self {
         let labels = service.labels();
         Self {
             service,
-            now: observed.now(),
-            files: files::found(service, observed),
+            now: service.observed.now(),
+            files: files::found(service),
             resources: ResourceRequirements::default(),
             labels: BTreeMap::new(),
-            seen: observed.list::<Seen>(service.namespace, &label_pairs(&labels)),
+            seen: service.list::<Seen>(&label_pairs(&labels)),
         }
     }
 

@@ -5,7 +5,7 @@ use c5c3_api::parts;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::rabbitmq::{self, Permission, Permissions, RabbitmqCluster, Vhost};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason, Resource, Use};
+use provider_composer::{DesiredState, Key, Progress, Reason, Resource, Use};
 
 use crate::config::Config;
 use crate::definition::part;
@@ -15,7 +15,6 @@ use crate::graph::RABBITMQ;
 use crate::host::in_url;
 use crate::pod::Program;
 use crate::prerequisite::{Prerequisite, are_ready, holds};
-use crate::secret::Values;
 use crate::service::Service;
 use crate::users::{User, Users};
 
@@ -80,16 +79,15 @@ impl Messaging {
         service: &Service<'_>,
         suffix: &str,
         wanted: &parts::Messaging,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Prerequisite<Self> {
         let (object, usual) = (part(service.name, suffix), service.definition.part(suffix));
         let secret = service.definition.bus_credentials(suffix);
         let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), secret);
         let vhost = wanted.vhost.as_deref().unwrap_or(&usual);
-        let read = |secret: &str| Account::of((service, &usual), wanted, secret, key, observed);
+        let read = |secret: &str| Account::of((service, &usual), wanted, secret, key);
         let type_ = RotationType::MessagingUser;
-        let users = Users::of((service, type_), (&secret, &object), observed, desired);
+        let users = Users::of((service, type_), (&secret, &object), desired);
         let resolved = users.and_then(|users| {
             let given = read(&secret)?;
             if let Some(server) = given.elsewhere.clone() {
@@ -103,10 +101,10 @@ impl Messaging {
             let objects = (&*object, &*newest.object);
             let wanted = (vhost, &*account.user);
             compose((service, objects), cluster, wanted, &newest.secret, desired);
-            users.generate((&usual, key, &account.user), observed, desired);
+            users.generate((&usual, key, &account.user), desired);
             let is_ready = |user: &User| {
                 let keys = own(service, (&object, &user.object));
-                are_ready(&keys, WAITING, observed).is_ok()
+                are_ready(&keys, WAITING, service.observed).is_ok()
             };
             let user = users.in_use(is_ready);
             let objects = (&*object, &*user.object);
@@ -117,7 +115,7 @@ impl Messaging {
                     read(&user.secret)?
                 }
             };
-            let server = managed((service, objects), cluster, &account.password, observed)?;
+            let server = managed((service, objects), cluster, &account.password)?;
             Ok((server, account))
         });
         match resolved {
@@ -206,10 +204,9 @@ impl Account {
         wanted: &parts::Messaging,
         secret: &str,
         key: &str,
-        observed: &ObservedState<'_>,
     ) -> Prerequisite<Self> {
         let purpose = "user and password of the message bus";
-        let values = Values::read(observed, service.namespace, secret, purpose)?;
+        let values = service.secret(secret, purpose)?;
         let encryption = match values.authority()? {
             Some(authority) => Encryption::Authority(authority.to_owned()),
             None => Encryption::None,
@@ -280,17 +277,16 @@ fn managed(
     (service, objects): (&Service<'_>, (&str, &str)),
     cluster: &str,
     password: &str,
-    observed: &ObservedState<'_>,
 ) -> Prerequisite<Server> {
     let bus = Key::of::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
     // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
-    let available = holds(&bus, "ClusterAvailable", WAITING, observed);
-    let encryption = encryption(service, cluster, observed);
-    let ready = are_ready(&own(service, objects), WAITING, observed);
+    let available = holds(&bus, "ClusterAvailable", WAITING, service.observed);
+    let encryption = encryption(service, cluster);
+    let ready = are_ready(&own(service, objects), WAITING, service.observed);
     // The credentials that the user was created with. The Secret may have changed since.
     let (_, user) = objects;
     let name = format!("{user}-user-credentials");
-    let made = Values::read(observed, service.namespace, &name, "RabbitMQ's user");
+    let made = service.secret(&name, "RabbitMQ's user");
     available?;
     let encryption = encryption?;
     ready?;
@@ -313,20 +309,16 @@ fn managed(
 }
 
 /// The encryption of a RabbitMQ in this cluster.
-fn encryption(
-    service: &Service<'_>,
-    cluster: &str,
-    observed: &ObservedState<'_>,
-) -> Prerequisite<Encryption> {
-    let found = observed
-        .get::<Manifest<RabbitmqCluster>>(service.namespace, cluster)
+fn encryption(service: &Service<'_>, cluster: &str) -> Prerequisite<Encryption> {
+    let found = service
+        .get::<Manifest<RabbitmqCluster>>(cluster)
         .optional()?;
     let secret = found.and_then(|cluster| cluster.body.spec.tls.secret_name);
     let Some(secret) = secret.filter(|name| !name.is_empty()) else {
         return Ok(Encryption::None);
     };
     let purpose = "RabbitMQ's certificate";
-    let values = Values::read(observed, service.namespace, &secret, purpose)?;
+    let values = service.secret(&secret, purpose)?;
     Ok(match values.authority()? {
         Some(authority) => Encryption::Authority(authority.to_owned()),
         None => Encryption::Public,

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 
 use crate::component::Component;
 use crate::pod::{container as contained, selector};
@@ -30,11 +30,7 @@ const RESOURCES: [(&str, &str); 2] = [("cpu", "50m"), ("memory", "64Mi")];
 impl Component<'_> {
     /// Applies the Service and the ServiceMonitor, if monitoring is enabled, and returns their progress. The service itself doesn't
     /// depend on prometheus-operator.
-    pub(crate) fn monitor(
-        &self,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Option<Progress> {
+    pub(crate) fn monitor(&self, desired: &mut DesiredState) -> Option<Progress> {
         if !self.is_monitored() {
             return None;
         }
@@ -59,7 +55,7 @@ impl Component<'_> {
         desired.apply(namespace, &name, &service);
 
         let key = Key::of::<Manifest<ServiceMonitor>>(namespace, &self.object);
-        if let Lookup::Unknown(why) = observed.object(&key) {
+        if let Lookup::Unknown(why) = self.service.observed.object(&key) {
             desired.keep(key);
             return Some(Progress::waiting(
                 Reason::NotMonitored,

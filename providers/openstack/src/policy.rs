@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::parts::PolicyOverrides;
 use k8s_openapi::api::core::v1::ConfigMap;
-use provider_composer::{Failure, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{Failure, Lookup, Progress, Reason};
 
 use crate::config::Config;
 use crate::files::Files;
@@ -27,14 +27,11 @@ impl Policy {
     ///
     /// # Errors
     /// A rule isn't valid. oslo.policy would deny everything that the rule decides.
-    pub fn resolve(
-        service: &Service<'_>,
-        observed: &ObservedState<'_>,
-    ) -> Result<Prerequisite<Self>, Failure> {
+    pub fn resolve(service: &Service<'_>) -> Result<Prerequisite<Self>, Failure> {
         let Some(overrides) = &service.common.policy_overrides else {
             return Ok(Ok(Self::default()));
         };
-        let (mut rules, pending) = match given(service, overrides, observed)? {
+        let (mut rules, pending) = match given(service, overrides)? {
             Ok(rules) => (rules, None),
             Err(pending) => (BTreeMap::new(), Some(pending)),
         };
@@ -82,13 +79,12 @@ impl Policy {
 fn given(
     service: &Service<'_>,
     overrides: &PolicyOverrides,
-    observed: &ObservedState<'_>,
 ) -> Result<Prerequisite<BTreeMap<String, String>>, Failure> {
     let Some(reference) = &overrides.config_map_ref else {
         return Ok(Ok(BTreeMap::new()));
     };
     let name = &reference.name;
-    let map = match observed.get::<ConfigMap>(service.namespace, name) {
+    let map = match service.get::<ConfigMap>(name) {
         Lookup::Found(map) => map.body,
         Lookup::Missing => {
             return Ok(Err(Progress::waiting(

@@ -1,7 +1,7 @@
 //! Rows that a service has marked as deleted: a CronJob purges them from its database.
 
 use c5c3_api::parts::DeletedRows;
-use provider_composer::{DesiredState, Failure, ObservedState, Progress};
+use provider_composer::{DesiredState, Failure, Progress};
 
 use crate::jobs::{Jobs, Schedule};
 use crate::pod::Program;
@@ -70,9 +70,9 @@ impl<'a> Purge<'a> {
     }
 
     /// Reports whether rows are purged; nothing where they needn't be.
-    pub fn report(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+    pub fn report(&self, desired: &mut DesiredState) {
         if self.rows.enabled {
-            let progress = self.jobs.last_run(PURGE, &self.cron, observed, desired);
+            let progress = self.jobs.last_run(PURGE, &self.cron, desired);
             note_purged(&progress, desired);
         }
     }

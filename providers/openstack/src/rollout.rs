@@ -11,7 +11,7 @@ use k8s_openapi::api::apps::v1::{
 };
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
@@ -74,12 +74,11 @@ impl Controller {
         self,
         component: &Component<'_>,
         template: PodTemplateSpec,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {
         let (namespace, name) = (component.service.namespace, &component.object);
         let (metadata, selector) = (component.metadata(), selector(&component.selector()));
-        let Some(replicas) = component.replicas(observed) else {
+        let Some(replicas) = component.replicas() else {
             return desired.keep(self.key(component));
         };
         let replicas = Some(replicas);
@@ -137,15 +136,11 @@ impl Controller {
         }
     }
 
-    fn observe(self, component: &Component<'_>, observed: &ObservedState<'_>) -> Lookup<Seen> {
-        let (namespace, name) = (component.service.namespace, &component.object);
+    fn observe(self, component: &Component<'_>) -> Lookup<Seen> {
+        let (service, name) = (component.service, &component.object);
         match self {
-            Self::Deployment => observed
-                .get::<SeenDeployment>(namespace, name)
-                .map(Seen::from),
-            Self::StatefulSet => observed
-                .get::<SeenStatefulSet>(namespace, name)
-                .map(Seen::from),
+            Self::Deployment => service.get::<SeenDeployment>(name).map(Seen::from),
+            Self::StatefulSet => service.get::<SeenStatefulSet>(name).map(Seen::from),
         }
     }
 
@@ -160,13 +155,9 @@ impl Controller {
 
 impl Rollout {
     /// Observes the rollout of a component. Until it is complete, the files of all revisions are kept.
-    pub fn of(
-        component: &Component<'_>,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Self {
+    pub fn of(component: &Component<'_>, desired: &mut DesiredState) -> Self {
         let service = component.service;
-        let seen = Controller::of(component).observe(component, observed);
+        let seen = Controller::of(component).observe(component);
         let (has_ready_pod, done, since, image, annotations) = match &seen {
             Lookup::Found(seen) => (
                 seen.ready > 0,
@@ -184,10 +175,10 @@ impl Rollout {
                     desired.keep(key);
                 }
             }
-            _ => keep_files(service, observed, desired),
+            _ => keep_files(service, desired),
         }
         Self {
-            progress: progress(component, seen, observed.now(), desired),
+            progress: progress(component, seen, service.observed.now(), desired),
             has_ready_pod,
             image,
             done,
@@ -197,13 +188,9 @@ impl Rollout {
     }
 
     /// Keeps the pods unchanged, with the files that they mount.
-    pub fn keep(
-        component: &Component<'_>,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) {
+    pub fn keep(component: &Component<'_>, desired: &mut DesiredState) {
         desired.keep(Controller::of(component).key(component));
-        keep_files(component.service, observed, desired);
+        keep_files(component.service, desired);
     }
 
     /// Whether the pods' template has this image. Some pods may still run another.
@@ -265,8 +252,8 @@ fn pods_reach(message: &str, database: &str) -> String {
     )
 }
 
-fn keep_files(service: &Service<'_>, observed: &ObservedState<'_>, desired: &mut DesiredState) {
-    for key in files::found(service, observed).keys {
+fn keep_files(service: &Service<'_>, desired: &mut DesiredState) {
+    for key in files::found(service).keys {
         desired.keep(key);
     }
 }

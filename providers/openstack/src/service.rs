@@ -14,13 +14,16 @@ use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{
-    Failure, ObservedState, Owner, Reason, Resource, ResourceKind, Subject, Use,
+    Failure, Key, Live, Lookup, ObservedState, Owner, Reason, Resource, ResourceKind, Subject, Use,
 };
+use serde::de::DeserializeOwned;
 
 use crate::component::{Component, Scale};
 use crate::extra::{Extra, Owned};
+use crate::prerequisite::Prerequisite;
 use crate::registry::{ServiceDefinition, dependency_kinds};
 use crate::release::Release;
+use crate::secret::Values;
 use crate::{extra, image};
 
 /// Label of all composed objects: the service's name.
@@ -44,6 +47,8 @@ pub struct Service<'a> {
     pub name: &'a str,
     /// The part of the spec that all services have.
     pub common: &'a Common,
+    /// The observed state.
+    pub observed: &'a ObservedState<'a>,
     /// The options that the user adds.
     pub extra: Extra,
     /// The desired release.
@@ -65,7 +70,7 @@ impl<'a> Service<'a> {
         definition: &'static ServiceDefinition,
         owned: &[Owned<'_>],
         subject: &'a Subject<S>,
-        observed: &ObservedState<'_>,
+        observed: &'a ObservedState<'a>,
         installed: Option<&str>,
         common: &'a Common,
     ) -> Result<Self, Failure> {
@@ -89,6 +94,7 @@ impl<'a> Service<'a> {
             namespace: subject.namespace(),
             name: subject.name(),
             common,
+            observed,
             extra: Extra::of(definition.name, owned, release, common, secrets)?,
             release,
             image: image::reference(definition, release, &common.image)?,
@@ -101,6 +107,32 @@ impl<'a> Service<'a> {
     pub fn upgrades(&self) -> bool {
         self.installed
             .is_some_and(|installed| installed != self.release)
+    }
+
+    /// One object of the service's namespace, by its type.
+    pub fn get<T: Resource + DeserializeOwned>(&self, name: &str) -> Lookup<Live<T>> {
+        self.observed.get(self.namespace, name)
+    }
+
+    /// The objects of a type in the service's namespace with all these labels, by name.
+    pub fn list<T: Resource + DeserializeOwned>(
+        &self,
+        labels: &[(&str, &str)],
+    ) -> Lookup<Vec<Live<T>>> {
+        self.observed.list(self.namespace, labels)
+    }
+
+    /// The keys of the objects of a kind in the service's namespace with all these labels, by name.
+    pub fn keys(&self, kind: ResourceKind, labels: &[(&str, &str)]) -> Lookup<Vec<Key>> {
+        self.observed.keys(kind, self.namespace, labels)
+    }
+
+    /// The values of a Secret in the service's namespace, as [`Values::read`] reads them.
+    ///
+    /// # Errors
+    /// The Secret doesn't exist, or can't be read.
+    pub fn secret(&self, name: &str, purpose: &str) -> Prerequisite<Values> {
+        Values::read(self.observed, self.namespace, name, purpose)
     }
 
     /// The name of an object of this service: the resource's name and a purpose.

@@ -28,7 +28,6 @@ impl Certificate {
     /// Resolves the certificate of a component, if its endpoint is encrypted. With an issuer, cert-manager creates and renews it.
     pub fn resolve(
         component: &Component<'_>,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Prerequisite<Option<Self>> {
         let service = component.service;
@@ -49,17 +48,13 @@ impl Certificate {
             };
             desired.apply(namespace, &secret, &component.manifest(spec));
         }
-        read(service, secret, observed).map(Some)
+        read(service, secret).map(Some)
     }
 }
 
-fn read(
-    service: &Service<'_>,
-    secret: String,
-    observed: &ObservedState<'_>,
-) -> Prerequisite<Certificate> {
+fn read(service: &Service<'_>, secret: String) -> Prerequisite<Certificate> {
     let purpose = "the API's certificate";
-    let values = issued(service.namespace, &secret, purpose, observed)?;
+    let values = issued(service.namespace, &secret, purpose, service.observed)?;
     values.text("tls.key")?;
     let digest = digest([values.text("tls.crt")?]);
     let authority = values.authority()?.map(str::to_owned);

@@ -51,19 +51,18 @@ impl<'a> Users<'a> {
     pub(crate) fn of(
         (service, type_): (&'a Service<'a>, RotationType),
         (secret, object): (&'a str, &'a str),
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Prerequisite<Self> {
         let users = Self {
             service,
             type_,
             object,
-            secrets: Succession::of(observed, service.namespace, secret)?,
+            secrets: Succession::of(service.observed, service.namespace, secret)?,
         };
         let newest = users.secrets.newest();
         for number in users.secrets.generated() {
             let user = users.user(number);
-            if number == newest || !observed.object(&users.key(&user)).is_missing() {
+            if number == newest || !service.observed.object(&users.key(&user)).is_missing() {
                 users.secrets.keep(number, desired);
             }
         }
@@ -96,10 +95,9 @@ impl<'a> Users<'a> {
     pub(crate) fn generate(
         &self,
         (usual, key, present): (&str, &str, &str),
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {
-        let next = match self.next(present, observed) {
+        let next = match self.next(present) {
             Ok(Some(next)) => next,
             Ok(None) => return,
             Err(pending) => return desired.conditions.note(exclusive(self.type_), &pending),
@@ -121,20 +119,20 @@ impl<'a> Users<'a> {
     ///
     /// # Errors
     /// Another service has the `present` user too, or it isn't known whether one has.
-    fn next(&self, present: &str, observed: &ObservedState<'_>) -> Prerequisite<Option<u32>> {
+    fn next(&self, present: &str) -> Prerequisite<Option<u32>> {
         let Service {
             namespace, name, ..
         } = *self.service;
-        let rotations = Rotations::of(observed, namespace, name, self.type_);
+        let rotations = Rotations::of(self.service.observed, namespace, name, self.type_);
         let next = rotations.map_err(Progress::unknown)?.next();
         let Some(next) = next.filter(|next| *next > self.newest().number) else {
             return Ok(None);
         };
         let other = match self.type_ {
-            RotationType::MessagingUser => self.other(present, observed, |live| {
-                grantee(live.body.spec, namespace, observed)
+            RotationType::MessagingUser => self.other(present, |live| {
+                grantee(live.body.spec, self.service)
             }),
-            _ => self.other(present, observed, |live| {
+            _ => self.other(present, |live| {
                 let account: mariadb::Account = live.body.spec;
                 Ok(account.name.or(Some(live.metadata.name)))
             }),
@@ -155,11 +153,10 @@ impl<'a> Users<'a> {
     fn other<S: Spec + DeserializeOwned>(
         &self,
         present: &str,
-        observed: &ObservedState<'_>,
         named: impl Fn(Live<Manifest<S>>) -> Result<Option<String>, String>,
     ) -> Result<Option<Key>, String> {
         let service = self.service;
-        let all = observed.list::<Manifest<S>>(service.namespace, &[]);
+        let all = service.list::<Manifest<S>>(&[]);
         for live in all.known()?.unwrap_or_default() {
             let instance = live.metadata.labels.get(INSTANCE);
             let is_other = instance.map(String::as_str) != Some(service.name);
@@ -192,18 +189,12 @@ impl<'a> Users<'a> {
 ///
 /// # Errors
 /// The User can't be read; the message says why.
-fn grantee(
-    grantee: rabbitmq::Grantee,
-    namespace: &str,
-    observed: &ObservedState<'_>,
-) -> Result<Option<String>, String> {
+fn grantee(grantee: rabbitmq::Grantee, service: &Service<'_>) -> Result<Option<String>, String> {
     let Some(reference) = grantee.user_reference else {
         return Ok(grantee.user);
     };
-    let user = observed.object(&Key::of::<Manifest<rabbitmq::User>>(
-        namespace,
-        &reference.name,
-    ));
+    let key = Key::of::<Manifest<rabbitmq::User>>(service.namespace, &reference.name);
+    let user = service.observed.object(&key);
     Ok(user.known()?.and_then(|user| {
         let name = user.pointer("/status/username").and_then(Value::as_str);
         name.map(str::to_owned)
@@ -251,7 +242,6 @@ pub(crate) fn retire(
     service: &Service<'_>,
     type_: RotationType,
     settled: bool,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Option<parts::Users> {
     let suffixes = match type_ {
@@ -266,7 +256,7 @@ pub(crate) fn retire(
     let composed: BTreeSet<u32> = composed.map(|key| number_of(&key.name)).collect();
     let newest = composed.last().copied();
     let is_named = || {
-        let rotations = Rotations::of(observed, service.namespace, service.name, type_);
+        let rotations = Rotations::of(service.observed, service.namespace, service.name, type_);
         rotations.map_or(true, |rotations| {
             rotations.named().any(|number| Some(number) < newest)
         })
@@ -280,7 +270,7 @@ pub(crate) fn retire(
     if !settled || is_named() {
         let labels = service.labels();
         for kind in kinds(type_) {
-            let found = match observed.keys(kind, service.namespace, &label_pairs(&labels)) {
+            let found = match service.keys(kind, &label_pairs(&labels)) {
                 Lookup::Found(found) => found,
                 Lookup::Missing => Vec::new(),
                 Lookup::Unknown(_) => {

@@ -43,14 +43,14 @@ impl Composer for Placement {
         )?;
         let api = service.api((&spec.api).into())?;
         let kind = Subject::<PlacementSpec>::KIND;
-        let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
-        let database = Database::resolve(&service, "", &spec.database, observed, desired);
-        let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
+        let context = ServiceContext::of(&service, vec![api], kind, desired)?;
+        let database = Database::resolve(&service, "", &spec.database, desired);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, desired);
         let workload =
             all((&database, &access, &context.policy)).map(|(database, access, policy)| {
                 workload(&service, database, access, policy, desired)
             });
-        context.run(progress(&database), workload, observed, desired)
+        context.run(progress(&database), workload, desired)
     }
 }
 

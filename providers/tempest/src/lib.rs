@@ -55,13 +55,13 @@ impl Composer for Tempest {
         let common = common(spec);
         let service = Service::of(&TEMPEST, &config::OWNED, subject, observed, None, &common)?;
         Cron::of_field("schedule", &spec.schedule)?;
-        let waits = dependencies(&service, Subject::<TempestSpec>::KIND, observed)?;
+        let waits = dependencies(&service, Subject::<TempestSpec>::KIND)?;
         if !spec.depends_on.is_empty() {
             desired.conditions.set("DependenciesReady", &waits);
         }
-        keep_logs(spec, &service, observed, desired);
-        let access = KeystoneAccess::of_client(&service, &keystone(spec), observed);
-        let runs = Runs::of(&service, subject, observed, desired);
+        keep_logs(spec, &service, desired);
+        let access = KeystoneAccess::of_client(&service, &keystone(spec));
+        let runs = Runs::of(&service, subject, desired);
         let (once, id) = match &access {
             Ok(access) => {
                 let program = program(spec, &service, &runs, access, desired);
@@ -108,12 +108,7 @@ fn keystone(spec: &TempestSpec) -> Access {
 }
 
 /// Composes the volume of the logs, which outlasts the Tempest.
-fn keep_logs(
-    spec: &TempestSpec,
-    service: &Service<'_>,
-    observed: &ObservedState<'_>,
-    desired: &mut DesiredState,
-) {
+fn keep_logs(spec: &TempestSpec, service: &Service<'_>, desired: &mut DesiredState) {
     let Some(logs) = &spec.logs else {
         return;
     };
@@ -122,7 +117,7 @@ fn keep_logs(
         size: logs.size.clone(),
         class: logs.storage_class.clone(),
     };
-    let metadata = service.metadata(LOGS);
+    let (metadata, observed) = (service.metadata(LOGS), service.observed);
     // Runs don't overlap.
     lasting_volume(&key, metadata, "ReadWriteOnce", storage, observed, desired);
 }

@@ -6,8 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::Pod;
 use provider_composer::{
-    DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, ResourceKind, Subject,
-    label_pairs,
+    DesiredState, Key, Live, Lookup, Progress, Reason, ResourceKind, Subject, label_pairs,
 };
 use provider_openstack::{
     Jobs, Prerequisite, Program, Schedule, Service, Task, digest, requirements,
@@ -44,7 +43,6 @@ impl<'a> Runs<'a> {
     pub fn of(
         service: &'a Service<'a>,
         subject: &'a Subject<TempestSpec>,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Self {
         let spec = &subject.spec;
@@ -68,12 +66,12 @@ impl<'a> Runs<'a> {
         let identity = service.identity();
         let mut of_pods = identity.clone();
         of_pods.insert(TESTED.to_owned(), digest([purpose.as_str()]));
-        let jobs = Jobs::of(service, observed);
+        let jobs = Jobs::of(service);
         Self {
             service,
-            is_scheduled: jobs.may_run(SCHEDULED, observed),
+            is_scheduled: jobs.may_run(SCHEDULED),
             jobs: jobs.with_pods(requirements(&spec.resources), of_pods),
-            pods: observed.list::<Pod>(service.namespace, &label_pairs(&identity)),
+            pods: service.list::<Pod>(&label_pairs(&identity)),
             before: &subject.status,
             purpose,
             prefix: format!("tempest-{}", digest([uid])),

@@ -4,7 +4,7 @@ use c5c3_api::Condition;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::Pod;
-use provider_composer::{DesiredState, Live, ObservedState, Progress, Reason, second};
+use provider_composer::{DesiredState, Live, Progress, Reason, second};
 use serde::{Deserialize, Serialize};
 
 use super::{Pool, reached};
@@ -67,7 +67,6 @@ pub fn check_pools(
     pools: &[(String, Prerequisite<Pool>)],
     before: &[Condition],
     jobs: &Jobs<'_>,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Vec<Progress> {
     if pools.is_empty() {
@@ -84,7 +83,7 @@ pub fn check_pools(
     } else if !known.is_empty() {
         on_schedule(&known, jobs, desired);
     }
-    let last = Check::last(jobs, observed, desired);
+    let last = Check::last(jobs, desired);
     let before = before.iter().find(|one| one.type_ == CONNECTED);
     let each = pools.iter().zip(&first);
     let each = each.map(|((_, pool), first)| match (pool, first) {
@@ -258,18 +257,14 @@ impl Check {
     ///
     /// # Errors
     /// It is too long ago.
-    fn last(
-        jobs: &Jobs<'_>,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Result<Option<Self>, String> {
+    fn last(jobs: &Jobs<'_>, desired: &mut DesiredState) -> Result<Option<Self>, String> {
         let service = jobs.service();
         let (namespace, name) = (service.namespace, service.named(POOLS));
         let of = service.definition.name;
-        let Some(job) = observed.get::<CronJob>(namespace, &name).known()? else {
+        let Some(job) = service.get::<CronJob>(&name).known()? else {
             return Ok(None);
         };
-        let pods = observed.list::<Pod>(namespace, &[(NAME, of), (TASK, POOLS)]);
+        let pods = service.list::<Pod>(&[(NAME, of), (TASK, POOLS)]);
         let pods = pods.known()?.unwrap_or_default();
         // Another service of this kind has other names.
         let own = format!("{name}-");
@@ -291,7 +286,7 @@ impl Check {
             return Ok(check);
         };
         let old = last.checked_add(OLD).unwrap_or(Timestamp::MAX);
-        if old <= observed.now() {
+        if old <= service.observed.now() {
             return Err(format!(
                 "no Job of CronJob {name} has checked the pools since {}: `kubectl logs -n {namespace} -l {NAME}={of},{TASK}={POOLS}` and \
                  `kubectl describe jobs -n {namespace}` show why",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::batch::v1::CronJob;
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 use serde_json::Value;
 
 use super::{Jobs, TASK};
@@ -18,26 +18,20 @@ impl Jobs<'_> {
     }
 
     /// Whether a run of a periodic task isn't over, as far as its CronJob can be read. Between two tries it has no pod.
-    pub fn may_run(&self, task: &str, observed: &ObservedState<'_>) -> bool {
+    pub fn may_run(&self, task: &str) -> bool {
         let service = self.service;
         let key = Key::of::<CronJob>(service.namespace, &service.named(task));
-        !is_idle(&observed.object(&key))
+        !is_idle(&service.observed.object(&key))
     }
 
     /// Whether the last run of a periodic task succeeded, and none is overdue. A run that isn't over doesn't count, and keeps the files that
     /// its next try needs.
-    pub fn last_run(
-        &self,
-        task: &str,
-        cron: &Cron,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Progress {
+    pub fn last_run(&self, task: &str, cron: &Cron, desired: &mut DesiredState) -> Progress {
         let (namespace, name) = (self.service.namespace, self.service.named(task));
-        if self.may_run(task, observed) {
+        if self.may_run(task) {
             self.keep_files(desired);
         }
-        let job = match observed.get::<CronJob>(namespace, &name) {
+        let job = match self.service.get::<CronJob>(&name) {
             Lookup::Found(job) => job,
             Lookup::Missing => {
                 return Progress::waiting(
