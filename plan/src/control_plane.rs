@@ -1,6 +1,8 @@
 //! The graph of a ControlPlane, as its operator has it, with how far each part is, and its URLs.
 
 use c5c3_api::control_plane::ControlPlaneSpec;
+use jiff::Timestamp;
+use provider_composer::{ObservedState, Unobserved};
 use provider_control_plane::graph::{self, Step};
 use provider_control_plane::{ControlPlane, Recipe};
 use serde::Deserialize;
@@ -70,7 +72,8 @@ pub fn endpoints(resource: &Manifest) -> Vec<Endpoint> {
     let Ok(subject) = ControlPlane::deserialize(resource.value()) else {
         return Vec::new();
     };
-    let recipe = Recipe::of(&subject);
+    let observed = ObservedState::new(&Unobserved, Timestamp::UNIX_EPOCH);
+    let recipe = Recipe::of(&subject, &observed);
     let services = recipe.enabled().map(|service| {
         let internal = recipe.endpoint(service);
         let public = Some(recipe.public_endpoint(service));

@@ -100,7 +100,7 @@ pub use desired::DesiredState;
 pub use failure::Failure;
 pub use generated::{Generated, Retention, Value as GeneratedValue, WHILE_WANTED};
 pub use key::Key;
-pub use lookup::{Dependency, ExternalRequest, Lookup, Selection, Source, label_pairs};
+pub use lookup::{Dependency, ExternalRequest, Lookup, Selection, Source, Unobserved, label_pairs};
 pub use observed::{Live, ObservedState};
 pub use owner::{Owner, owner_reference};
 pub use subject::{Metadata, OwnerReference, Subject};

@@ -159,6 +159,23 @@ pub trait Source {
     fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>>;
 }
 
+/// A source of which nothing is known, for what follows from a resource alone.
+pub struct Unobserved;
+
+impl Source for Unobserved {
+    fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
+        Lookup::Unknown(format!("{key} isn't observed"))
+    }
+
+    fn objects(&self, selection: &Selection) -> Lookup<Vec<Arc<Value>>> {
+        Lookup::Unknown(format!("no {} is observed", selection.kind))
+    }
+
+    fn external(&self, _request: &ExternalRequest) -> Lookup<Arc<Value>> {
+        Lookup::Unknown("no external system is observed".to_owned())
+    }
+}
+
 /// Something that a composer looked up; when it changes, the resource is reconciled again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dependency {

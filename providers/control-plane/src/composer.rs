@@ -68,32 +68,32 @@ impl Composer for ControlPlaneComposer {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<ControlPlaneStatus, Failure> {
-        let mut recipe = Recipe::of(subject);
+        let mut recipe = Recipe::of(subject, observed);
         if subject.is_deleted() {
-            return deletion::dissolve(&recipe, observed, desired);
+            return deletion::dissolve(&recipe, desired);
         }
         alone(subject, observed)?;
         recipe.graph.check()?;
         recipe.network(desired);
         recipe.public_certificates(desired);
-        let mut survey = survey(&recipe, observed, recipe.graph.steps());
-        let public = catalogue(&recipe, &mut survey, observed, desired)?;
-        let networks = catalogue::networks(&recipe, &survey, observed, desired)?;
-        recipe.wait_for_external_network(networks.external.as_ref(), &mut survey, observed);
+        let mut survey = survey(&recipe, recipe.graph.steps());
+        let public = catalogue(&recipe, &mut survey, desired)?;
+        let networks = catalogue::networks(&recipe, &survey, desired)?;
+        recipe.wait_for_external_network(networks.external.as_ref(), &mut survey);
         let rollout = Rollout::decide(&recipe, &survey, observed.now())?;
-        let sizes = Sizes::read(&recipe, &survey, observed);
+        let sizes = Sizes::read(&recipe, &survey);
         recipe.authority(&sizes, desired);
         for step in recipe.graph.steps() {
             if let Some(tags) = rollout.tags(step.node) {
-                compose(step, tags, &recipe, &mut survey, &sizes, observed, desired);
+                compose(step, tags, &recipe, &mut survey, &sizes, desired);
             }
         }
         // Before what waits for services: Ready says the first that it waits for.
         let status = status::write(&recipe, &rollout, &survey, &mut desired.conditions);
-        catalogue::offers(&recipe, &survey, observed, desired)?;
+        catalogue::offers(&recipe, &survey, desired)?;
         networks.report(&mut desired.conditions);
         if survey.get(&Node::MariaDb).is_some_and(Sight::may_exist) {
-            recipe.backup(&sizes, observed, desired);
+            recipe.backup(&sizes, desired);
         }
         sizes.accepted(&mut desired.conditions);
         recipe.report_ovn_issuer(&sizes, &mut desired.conditions);
@@ -105,11 +105,11 @@ impl Composer for ControlPlaneComposer {
         }
         let catalogue = survey.get(&Node::Catalogue);
         let turn = catalogue.is_some_and(|sight| sight.progress.is_ready());
-        let connection = catalogue::tenant(&recipe, observed, desired, turn)?;
-        let agent_endpoints = recipe.hypervisor_access(observed, desired);
-        let verified = recipe.verified(&survey, observed, &mut desired.conditions);
-        recipe.report_exposure(&survey, &public, observed, &mut desired.conditions);
-        recipe.report_pools(observed, &mut desired.conditions);
+        let connection = catalogue::tenant(&recipe, desired, turn)?;
+        let agent_endpoints = recipe.hypervisor_access(desired);
+        let verified = recipe.verified(&survey, &mut desired.conditions);
+        recipe.report_exposure(&survey, &public, &mut desired.conditions);
+        recipe.report_pools(&mut desired.conditions);
         Ok(ControlPlaneStatus {
             infrastructure,
             connection,
@@ -153,15 +153,13 @@ fn alone(subject: &ControlPlane, observed: &ObservedState<'_>) -> Result<(), Fai
 fn catalogue(
     recipe: &Recipe<'_>,
     survey: &mut Survey,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<BTreeMap<Node, Progress>, Failure> {
     let step = Node::Catalogue.step();
-    let keystone =
-        blocker(step, recipe, survey).filter(|_| !deletion::may_have_catalogue(recipe, observed));
+    let keystone = blocker(step, recipe, survey).filter(|_| !deletion::may_have_catalogue(recipe));
     let catalogue = match keystone {
         Some(need) => Catalogue::of(held(step, need, survey)),
-        None => catalogue::compose(recipe, observed, desired)?,
+        None => catalogue::compose(recipe, desired)?,
     };
     if recipe.graph.contains(step.node) {
         survey.insert(step.node, Sight::of_itself(catalogue.progress));
@@ -176,7 +174,6 @@ fn compose(
     recipe: &Recipe<'_>,
     survey: &mut Survey,
     sizes: &Sizes,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) {
     let Some(sight) = survey.get(&step.node) else {
@@ -204,16 +201,16 @@ fn compose(
     }
     let volumes = match exists {
         true => Progress::Ready,
-        false => recipe.volumes(step.node, observed),
+        false => recipe.volumes(step.node),
     };
     let needed = [
-        recipe.passwords(step.node, observed, desired),
-        recipe.credential(step, observed),
+        recipe.passwords(step.node, desired),
+        recipe.credential(step),
         volumes,
     ];
     let lacking = needed.into_iter().find(|progress| !progress.is_ready());
     if exists || lacking.is_none() {
-        recipe.node(step.node, tags, sizes, observed, desired);
+        recipe.node(step.node, tags, sizes, desired);
     }
     if let Some(progress) = lacking {
         note(step, progress, survey);

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::control_plane::ControlPlaneStatus;
-use provider_composer::{
-    Access, DesiredState, Failure, ObservedState, Progress, Reason, ResourceKind,
-};
+use provider_composer::{Access, DesiredState, Failure, Progress, Reason, ResourceKind};
 
 use crate::catalogue;
 use crate::graph::{GRAPH, Node, needed_by};
@@ -21,26 +19,25 @@ const KORC: &str = "openstack.k-orc.cloud";
 /// What is left can't be read.
 pub fn dissolve(
     recipe: &Recipe<'_>,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<ControlPlaneStatus, Failure> {
-    let survey = survey(recipe, observed, GRAPH.iter());
+    let survey = survey(recipe, GRAPH.iter());
     let mut left: BTreeSet<Node> = survey
         .into_iter()
         .filter_map(|(node, sight)| sight.may_exist().then_some(node))
         .collect();
-    let offering = catalogue::offers_remain(recipe, observed);
+    let offering = catalogue::offers_remain(recipe);
     let is_needed = |node: Node, left: &BTreeSet<Node>| {
         offering.contains(&node)
             || (node == Node::Catalogue && !offering.is_empty())
             || needed_by(node).any(|step| left.contains(&step.node))
     };
     if is_needed(Node::Catalogue, &left) {
-        let keys = recipe.composed(observed, kinds());
+        let keys = recipe.composed(kinds());
         for key in keys.map_err(|why| Failure::transient(Reason::LookupFailed, why))? {
             desired.keep(key);
         }
-    } else if catalogue::remains(recipe, observed, desired) {
+    } else if catalogue::remains(recipe, desired) {
         left.insert(Node::Catalogue);
     }
     for step in GRAPH.iter() {
@@ -65,11 +62,9 @@ pub fn dissolve(
 }
 
 /// Whether anything of the catalogue may have been made.
-pub fn may_have_catalogue(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> bool {
+pub fn may_have_catalogue(recipe: &Recipe<'_>) -> bool {
     let kinds = kinds().filter(|kind| kind.group == KORC);
-    recipe
-        .composed(observed, kinds)
-        .map_or(true, |keys| !keys.is_empty())
+    recipe.composed(kinds).map_or(true, |keys| !keys.is_empty())
 }
 
 /// The kinds that the catalogue composes.

@@ -14,6 +14,8 @@ pub type ControlPlane = Subject<ControlPlaneSpec>;
 pub struct Recipe<'a> {
     /// The resource.
     pub subject: &'a ControlPlane,
+    /// The observed state.
+    pub observed: &'a ObservedState<'a>,
     /// What it consists of.
     pub graph: Graph,
     /// Its services, by whichever name they are called.
@@ -26,9 +28,10 @@ pub struct Recipe<'a> {
 
 impl<'a> Recipe<'a> {
     /// What is to be made of a control plane.
-    pub fn of(subject: &'a ControlPlane) -> Self {
+    pub fn of(subject: &'a ControlPlane, observed: &'a ObservedState<'a>) -> Self {
         Self {
             subject,
+            observed,
             graph: Graph::of(&subject.spec),
             services: subject.spec.services(),
             korc: subject.spec.korc(),
@@ -89,13 +92,12 @@ impl<'a> Recipe<'a> {
     /// A kind can't be read; the message says why.
     pub(crate) fn composed(
         &self,
-        observed: &ObservedState<'_>,
         kinds: impl IntoIterator<Item = ResourceKind>,
     ) -> Result<Vec<Key>, String> {
         let owner = Owner::of(ControlPlane::KIND, &self.subject.metadata);
         let mut all = Vec::new();
         for kind in kinds {
-            let keys = observed.keys(kind, self.namespace(), &owner.labels());
+            let keys = self.observed.keys(kind, self.namespace(), &owner.labels());
             all.extend(keys.known()?.unwrap_or_default());
         }
         Ok(all)

@@ -106,14 +106,13 @@ pub fn is_optional(step: &Step, survey: &Survey) -> bool {
 }
 
 /// Looks at some nodes. The catalogue says itself how it is.
-pub fn survey<'a>(
-    recipe: &Recipe<'_>,
-    observed: &ObservedState<'_>,
-    steps: impl Iterator<Item = &'a Step>,
-) -> Survey {
+pub fn survey<'a>(recipe: &Recipe<'_>, steps: impl Iterator<Item = &'a Step>) -> Survey {
     let each = steps.filter_map(|step| {
         let key = step.keys(recipe.namespace()).next()?;
-        Some((step.node, sight(step, &key, recipe.subject, observed)))
+        Some((
+            step.node,
+            sight(step, &key, recipe.subject, recipe.observed),
+        ))
     });
     each.collect()
 }

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use c5c3_api::{control_plane::CloudCredentialsRef, keystone::KeystoneSpec};
 use c5c3_kinds::korc::{ApplicationCredential, Made};
 use provider_composer::{
-    Failure, Generated, GeneratedValue, Key, Lookup, ObservedState, Progress, ResourceKind,
-    Retention,
+    Failure, Generated, GeneratedValue, Key, Lookup, Progress, ResourceKind, Retention,
 };
 
 use provider_openstack::KEYSTONE;
@@ -32,13 +31,10 @@ pub(super) struct Admin {
 }
 
 impl Admin {
-    pub(super) fn read(
-        recipe: &Recipe<'_>,
-        observed: &ObservedState<'_>,
-    ) -> Result<Self, Progress> {
+    pub(super) fn read(recipe: &Recipe<'_>) -> Result<Self, Progress> {
         let origin = "with the password of Keystone's first user";
-        let valid = Password::of_admin(observed, recipe.namespace())?.valid()?;
-        let sealed = Sealed::read(observed, recipe.namespace(), &valid, origin)?;
+        let valid = Password::of_admin(recipe.observed, recipe.namespace())?.valid()?;
+        let sealed = Sealed::read(recipe.observed, recipe.namespace(), &valid, origin)?;
         let name = match sealed.get("username") {
             Some(_) => sealed.line("username")?.expose().to_owned(),
             None => ADMIN.to_owned(),
@@ -52,10 +48,11 @@ impl Admin {
 
 impl Site {
     /// Where a control plane's Keystone is: where its resource says, or will say.
-    pub(super) fn of(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> Result<Self, Progress> {
+    pub(super) fn of(recipe: &Recipe<'_>) -> Result<Self, Progress> {
         let namespace = recipe.namespace();
         let keystone = ResourceKind::of::<KeystoneSpec>();
-        let object = observed
+        let object = recipe
+            .observed
             .object(&Key::new(keystone, namespace, KEYSTONE.name))
             .optional()?;
         let endpoint = object
@@ -63,7 +60,7 @@ impl Site {
             .and_then(|object| object.pointer("/status/endpoint"));
         let said = endpoint.and_then(|url| url.as_str()).map(versioned);
         let certificate = format!("{}-tls", KEYSTONE.name);
-        let ca = match Sealed::look(observed, namespace, &certificate) {
+        let ca = match Sealed::look(recipe.observed, namespace, &certificate) {
             _ if !recipe.subject.spec.global.tls.enabled => None,
             Lookup::Found(sealed) if sealed.get("ca.crt").is_some() => {
                 Some(sealed.text("ca.crt")?.to_owned())
@@ -81,14 +78,10 @@ impl Site {
 
     /// Keystone as clients outside find it, with the authority of its public certificate if that is known. Where it isn't
     /// exposed, as clients within do. While the certificate is issued again, the authority stays as it is in the Secret `handed_out`.
-    pub(super) fn public(
-        recipe: &Recipe<'_>,
-        observed: &ObservedState<'_>,
-        handed_out: &str,
-    ) -> Result<Self, Progress> {
+    pub(super) fn public(recipe: &Recipe<'_>, handed_out: &str) -> Result<Self, Progress> {
         let exposure = recipe.exposure(&KEYSTONE);
         let ca = match &exposure {
-            None => Self::of(recipe, observed)?.ca,
+            None => Self::of(recipe)?.ca,
             Some(exposure) => match exposure
                 .ingress
                 .as_ref()
@@ -96,7 +89,7 @@ impl Site {
             {
                 None => None,
                 Some(secret) => {
-                    let look = |name: &str| Sealed::look(observed, recipe.namespace(), name);
+                    let look = |name: &str| Sealed::look(recipe.observed, recipe.namespace(), name);
                     let (sealed, key) = match look(secret) {
                         Lookup::Missing => (look(handed_out), CA),
                         found => (found, "ca.crt"),
@@ -131,8 +124,8 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
     if korc.recipe.korc.cloud_credentials_ref.is_some() {
         return Ok(given(korc));
     }
-    let site = Site::of(korc.recipe, korc.observed);
-    let admin = Admin::read(korc.recipe, korc.observed);
+    let site = Site::of(korc.recipe);
+    let admin = Admin::read(korc.recipe);
     let own = own(korc, turn)?;
     let (site, admin) = match (site, admin) {
         (Ok(site), Ok(admin)) => (site, admin),
@@ -149,7 +142,7 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
         project: ADMIN,
     };
     let first = site.clouds(&[(CLOUD, login)])?;
-    let bootstrap = write(korc.recipe, korc.observed, korc.desired, BOOTSTRAP, first)?;
+    let bootstrap = write(korc.recipe, korc.desired, BOOTSTRAP, first)?;
     let both = |login| site.clouds(&[(CLOUD, login), (VOLUMES, login)]);
     let values = match &own {
         Own::There { id, secret } => both(Login::ApplicationCredential { id, secret })?,
@@ -160,7 +153,7 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
             return Ok(Progress::Unknown { message });
         }
     };
-    let works = write(korc.recipe, korc.observed, korc.desired, CLOUDS, values)?;
+    let works = write(korc.recipe, korc.desired, CLOUDS, values)?;
     Ok(match (bootstrap, works, own) {
         (Progress::Ready, Progress::Ready, Own::Absent(progress)) if turn => progress,
         (Progress::Ready, works, _) => works,

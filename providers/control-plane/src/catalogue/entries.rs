@@ -165,10 +165,10 @@ mod tests {
             "spec": { "openStackRelease": "2025.2" },
         }))
         .unwrap();
-        let (recipe, cluster) = (Recipe::of(&subject), Cluster::default());
+        let cluster = Cluster::default();
         let observed = ObservedState::new(&cluster, cluster.now());
-        let mut desired = DesiredState::default();
-        let mut korc = Korc::new(&recipe, &observed, &mut desired);
+        let (recipe, mut desired) = (Recipe::of(&subject, &observed), DesiredState::default());
+        let mut korc = Korc::new(&recipe, &mut desired);
         let composed = of_service(&mut korc, &TOY, true, &Err(Progress::Ready));
         let (_, exposed) = composed.unwrap();
         assert_eq!(exposed, None);

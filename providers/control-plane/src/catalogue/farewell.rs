@@ -4,7 +4,7 @@ use c5c3_kinds::Spec;
 use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
 use c5c3_kinds::korc::{ApplicationCredential, Domain, Managed, User};
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, ObservedState, Resource, ResourceKind};
+use provider_composer::{DesiredState, Key, Resource, ResourceKind};
 
 use super::KINDS;
 use super::access::OWN;
@@ -19,13 +19,9 @@ const SECRETS: [ResourceKind; 3] = [Secret::KIND, PushSecret::KIND, ExternalSecr
 ///
 /// K-ORC deletes with the credentials that it works with, so its own application credential goes last, and the Secrets
 /// after that.
-pub fn remains(
-    recipe: &Recipe<'_>,
-    observed: &ObservedState<'_>,
-    desired: &mut DesiredState,
-) -> bool {
-    let Ok(objects) = recipe.composed(observed, KINDS) else {
-        keep(recipe, observed, desired);
+pub fn remains(recipe: &Recipe<'_>, desired: &mut DesiredState) -> bool {
+    let Ok(objects) = recipe.composed(KINDS) else {
+        keep(recipe, desired);
         return true;
     };
     if objects.is_empty() {
@@ -37,19 +33,19 @@ pub fn remains(
             desired.keep(key);
         }
     }
-    hold(recipe, observed, desired, &SECRETS);
+    hold(recipe, desired, &SECRETS);
     true
 }
 
 /// Leaves everything of the catalogue as it is.
-pub fn keep(recipe: &Recipe<'_>, observed: &ObservedState<'_>, desired: &mut DesiredState) {
-    hold(recipe, observed, desired, &KINDS);
-    hold(recipe, observed, desired, &SECRETS);
+pub fn keep(recipe: &Recipe<'_>, desired: &mut DesiredState) {
+    hold(recipe, desired, &KINDS);
+    hold(recipe, desired, &SECRETS);
 }
 
 /// Whether anything of the catalogue may be there.
-pub fn may_exist(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> bool {
-    let objects = recipe.composed(observed, KINDS);
+pub fn may_exist(recipe: &Recipe<'_>) -> bool {
+    let objects = recipe.composed(KINDS);
     objects.map_or(true, |objects| !objects.is_empty())
 }
 
@@ -59,14 +55,9 @@ fn is_own(key: &Key) -> bool {
     is(ApplicationCredential::KIND, OWN) || is(User::KIND, ADMIN) || key.kind == Domain::KIND
 }
 
-fn hold(
-    recipe: &Recipe<'_>,
-    observed: &ObservedState<'_>,
-    desired: &mut DesiredState,
-    kinds: &[ResourceKind],
-) {
+fn hold(recipe: &Recipe<'_>, desired: &mut DesiredState, kinds: &[ResourceKind]) {
     for kind in kinds {
-        for key in recipe.composed(observed, [*kind]).unwrap_or_default() {
+        for key in recipe.composed([*kind]).unwrap_or_default() {
             desired.keep(key);
         }
     }

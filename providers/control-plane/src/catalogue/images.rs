@@ -11,7 +11,7 @@ use c5c3_api::control_plane::ServerImage;
 use c5c3_kinds::korc::{
     Image, ImageContent, ImageDownload, ImageHash, ImageProperties, Made, Managed,
 };
-use provider_composer::{DesiredState, Failure, Key, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Failure, Key, Progress, Reason};
 use serde_json::Value;
 
 use super::first_unready;
@@ -37,14 +37,13 @@ const URL: &str = "/spec/resource/content/download/url";
 pub(super) fn compose(
     recipe: &Recipe<'_>,
     survey: &Survey,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<(), Failure> {
     let images = &recipe.spec().bootstrap.images;
-    let progress = match IMAGES.may_create(recipe, survey, observed, desired) {
+    let progress = match IMAGES.may_create(recipe, survey, desired) {
         Some(may_create) => {
-            let owned = recipe.composed(observed, [Image::KIND]).ok();
-            let mut korc = Korc::new(recipe, observed, desired);
+            let owned = recipe.composed([Image::KIND]).ok();
+            let mut korc = Korc::new(recipe, desired);
             let all: Vec<Progress> = images
                 .iter()
                 .map(|image| one(&mut korc, image, owned.as_deref(), may_create))

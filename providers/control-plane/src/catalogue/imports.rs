@@ -70,7 +70,7 @@ pub(super) fn compose(korc: &mut Korc<'_>) -> Result<Imports, Failure> {
 }
 
 fn first_user(korc: &mut Korc<'_>, domain: Option<&'static str>) -> Result<Progress, Failure> {
-    let name = match Admin::read(korc.recipe, korc.observed) {
+    let name = match Admin::read(korc.recipe) {
         Ok(admin) => admin.name,
         Err(progress) => {
             let key = Key::of::<Import<User>>(korc.recipe.namespace(), ADMIN);

@@ -41,11 +41,7 @@ pub(super) struct State {
 }
 
 impl<'a> Korc<'a> {
-    pub(super) fn new(
-        recipe: &'a Recipe<'a>,
-        observed: &'a ObservedState<'a>,
-        desired: &'a mut DesiredState,
-    ) -> Self {
+    pub(super) fn new(recipe: &'a Recipe<'a>, desired: &'a mut DesiredState) -> Self {
         let own = || CloudCredentialsRef {
             cloud_name: CLOUD.to_owned(),
             secret_name: CLOUDS.to_owned(),
@@ -53,7 +49,7 @@ impl<'a> Korc<'a> {
         let cloud = recipe.korc.cloud_credentials_ref.clone();
         Self {
             recipe,
-            observed,
+            observed: recipe.observed,
             desired,
             cloud: cloud.unwrap_or_else(own),
         }

@@ -23,9 +23,7 @@ use c5c3_kinds::korc::{
     ApplicationCredential, Domain, Endpoint, Managed, Project, Role, Service, User,
 };
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{
-    DesiredState, Failure, ObservedState, Progress, Resource, ResourceKind, Use,
-};
+use provider_composer::{DesiredState, Failure, Progress, Resource, ResourceKind, Use};
 
 use self::korc::{Korc, PROJECT};
 use crate::Recipe;
@@ -88,15 +86,11 @@ pub fn uses() -> Vec<Use> {
 ///
 /// # Errors
 /// The user has to change something; the failure says what.
-pub fn compose(
-    recipe: &Recipe<'_>,
-    observed: &ObservedState<'_>,
-    desired: &mut DesiredState,
-) -> Result<Catalogue, Failure> {
+pub fn compose(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Result<Catalogue, Failure> {
     if !recipe.korc.enabled {
-        return Ok(Catalogue::of(abstain(recipe, observed, desired)));
+        return Ok(Catalogue::of(abstain(recipe, desired)));
     }
-    let mut korc = Korc::new(recipe, observed, desired);
+    let mut korc = Korc::new(recipe, desired);
     let imports = imports::compose(&mut korc)?;
     let access = access::compose(&mut korc, imports.admin)?;
     let answer = korc.answer(Scope::Named(PROJECT.to_owned()));
@@ -110,18 +104,19 @@ pub fn compose(
 
 /// How far a service's credential has come: a service may go ahead as soon as its own is there, whatever else the
 /// catalogue lacks.
-pub fn credential(
-    recipe: &Recipe<'_>,
-    observed: &ObservedState<'_>,
-    user: &ServiceUser,
-) -> Progress {
+pub fn credential(recipe: &Recipe<'_>, user: &ServiceUser) -> Progress {
     let origin = match recipe.korc.enabled {
         true => "which comes with the service catalogue".to_owned(),
         false => format!(
             "with the keys {ID} and {SECRET}: create it, because with korc.enabled: false the catalogue is managed externally"
         ),
     };
-    let read = Sealed::read(observed, recipe.namespace(), &user.credentials(), &origin);
+    let read = Sealed::read(
+        recipe.observed,
+        recipe.namespace(),
+        &user.credentials(),
+        &origin,
+    );
     let whole = read.and_then(|sealed| {
         sealed.line(ID)?;
         sealed.line(SECRET)
@@ -133,13 +128,9 @@ pub fn credential(
 }
 
 /// Somebody else keeps the catalogue. What was made before that was said stays: it may be in use.
-fn abstain(
-    recipe: &Recipe<'_>,
-    observed: &ObservedState<'_>,
-    desired: &mut DesiredState,
-) -> Progress {
-    keep(recipe, observed, desired);
-    let credentials = service_users(recipe).map(|user| credential(recipe, observed, user));
+fn abstain(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Progress {
+    keep(recipe, desired);
+    let credentials = service_users(recipe).map(|user| credential(recipe, user));
     first_unready(credentials)
 }
 

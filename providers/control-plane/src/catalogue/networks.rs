@@ -4,7 +4,7 @@ use c5c3_api::PhysicalNetwork;
 use c5c3_api::control_plane::{ExternalNetwork, ExternalSubnet, FirstNetwork};
 use c5c3_api::shell::argument;
 use c5c3_kinds::korc::{Made, Project};
-use provider_composer::{Conditions, DesiredState, Failure, ObservedState, Progress, Reason};
+use provider_composer::{Conditions, DesiredState, Failure, Progress, Reason};
 use provider_openstack::NEUTRON;
 
 use super::korc::Korc;
@@ -52,7 +52,6 @@ impl Networks {
 pub fn compose(
     recipe: &Recipe<'_>,
     survey: &Survey,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<Networks, Failure> {
     let spec = recipe.spec();
@@ -61,7 +60,7 @@ pub fn compose(
     if name.is_none() && first.is_none() {
         return Ok(Networks::default());
     }
-    let korc = Korc::new(recipe, observed, desired);
+    let korc = Korc::new(recipe, desired);
     let (calls, [external, first]) = match reach(&korc, survey) {
         Ok(neutron) => {
             let external = name.map(|name| neutron.external(&korc, name));

@@ -5,7 +5,7 @@
 //! stay in Cinder and Glance: volumes and servers may have them. Flavors are deleted: servers keep a copy.
 
 use c5c3_kinds::korc::{Endpoint, ExtraSpec, Flavor, Image, Made, Managed, Service, VolumeType};
-use provider_composer::{DesiredState, Failure, Key, ObservedState, Progress, ResourceKind};
+use provider_composer::{DesiredState, Failure, Key, Progress, ResourceKind};
 use provider_openstack::{CINDER, GLANCE, NOVA, ServiceDefinition};
 
 use super::korc::Korc;
@@ -49,7 +49,6 @@ pub(super) const IMAGES: Offer = Offer {
 pub fn compose(
     recipe: &Recipe<'_>,
     survey: &Survey,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<(), Failure> {
     let types = recipe.storage_clusters().iter().map(|pool| {
@@ -63,7 +62,7 @@ pub fn compose(
         };
         (pool.as_str(), type_)
     });
-    let types = VOLUME_TYPES.compose(types, Made::detached, recipe, survey, observed, desired)?;
+    let types = VOLUME_TYPES.compose(types, Made::detached, recipe, survey, desired)?;
     if let Some(progress) = types {
         desired.conditions.note("VolumeTypesReady", &progress);
     }
@@ -76,21 +75,19 @@ pub fn compose(
         };
         (flavor.name.as_str(), resource)
     });
-    let flavors = FLAVORS.compose(flavors, |made| made, recipe, survey, observed, desired)?;
+    let flavors = FLAVORS.compose(flavors, |made| made, recipe, survey, desired)?;
     if let Some(progress) = flavors {
-        let required = traits::require(recipe, survey, observed, desired)?;
+        let required = traits::require(recipe, survey, desired)?;
         let progress = first_unready([progress, required]);
         desired.conditions.set("FlavorsReady", &progress);
     }
-    images::compose(recipe, survey, observed, desired)
+    images::compose(recipe, survey, desired)
 }
 
 /// The services in which K-ORC may still have something.
-pub fn remain(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> Vec<Node> {
+pub fn remain(recipe: &Recipe<'_>) -> Vec<Node> {
     let remaining = [VOLUME_TYPES, FLAVORS, IMAGES];
-    let remaining = remaining
-        .iter()
-        .filter(|offer| offer.remains(recipe, observed));
+    let remaining = remaining.iter().filter(|offer| offer.remains(recipe));
     remaining.map(|offer| offer.node).collect()
 }
 
@@ -102,13 +99,12 @@ impl Offer {
         options: impl Fn(Made<R>) -> Made<R>,
         recipe: &Recipe<'_>,
         survey: &Survey,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<Option<Progress>, Failure> {
-        let Some(may_create) = self.may_create(recipe, survey, observed, desired) else {
+        let Some(may_create) = self.may_create(recipe, survey, desired) else {
             return Ok(None);
         };
-        let mut korc = Korc::new(recipe, observed, desired);
+        let mut korc = Korc::new(recipe, desired);
         let cloud = korc.services();
         let mut all = Vec::new();
         for (name, resource) in wanted {
@@ -124,16 +120,15 @@ impl Offer {
         &self,
         recipe: &Recipe<'_>,
         survey: &Survey,
-        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Option<bool> {
         let runs = recipe.graph.contains(self.node);
         if !runs || !recipe.korc.enabled {
-            if runs && let Ok(objects) = recipe.composed(observed, [self.kind]) {
+            if runs && let Ok(objects) = recipe.composed([self.kind]) {
                 for key in objects {
                     desired.keep(key);
                 }
-            } else if self.remains(recipe, observed) {
+            } else if self.remains(recipe) {
                 self.keep_service(recipe, desired);
             }
             return None;
@@ -156,8 +151,8 @@ impl Offer {
     }
 
     /// Whether K-ORC may still have an object.
-    fn remains(&self, recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> bool {
-        let objects = recipe.composed(observed, [self.kind]);
+    fn remains(&self, recipe: &Recipe<'_>) -> bool {
+        let objects = recipe.composed([self.kind]);
         objects.map_or(true, |objects| !objects.is_empty())
     }
 }

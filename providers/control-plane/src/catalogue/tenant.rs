@@ -2,7 +2,7 @@
 
 use c5c3_api::control_plane::{Connection, TenantAccess};
 use c5c3_kinds::korc::{Domain, Made, Project, User};
-use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Failure, Progress, Reason};
 
 use super::first_unready;
 use super::korc::Korc;
@@ -32,7 +32,6 @@ const ADMIN: &str = "admin";
 /// An object can't be written.
 pub fn compose(
     recipe: &Recipe<'_>,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
     turn: bool,
 ) -> Result<Option<Connection>, Failure> {
@@ -42,7 +41,7 @@ pub fn compose(
     let secret_name = format!("{}-clouds", recipe.subject.name());
     let progress = match recipe.korc.enabled {
         true => {
-            let mut korc = Korc::new(recipe, observed, desired);
+            let mut korc = Korc::new(recipe, desired);
             user(&mut korc, access, &secret_name, turn)?
         }
         false => Progress::failed(
@@ -148,7 +147,7 @@ fn clouds(korc: &mut Korc<'_>, name: &str, password: &Password<'_>) -> Result<Pr
     let recipe = korc.recipe;
     let origin = "which is created once the catalogue is ready";
     let password = password.read(korc.observed, origin);
-    match (Site::public(recipe, korc.observed, name), password) {
+    match (Site::public(recipe, name), password) {
         (Ok(site), Ok(password)) => {
             let (user, password, domain) = (TENANT, &password, TENANT);
             let project = Login::Password {
@@ -163,7 +162,7 @@ fn clouds(korc: &mut Korc<'_>, name: &str, password: &Password<'_>) -> Result<Pr
                 domain,
             };
             let values = site.clouds(&[(CLOUD, project), (DOMAIN_CLOUD, managed)])?;
-            deliver(recipe, korc.observed, korc.desired, name, values)
+            deliver(recipe, korc.desired, name, values)
         }
         (Err(progress), _) | (_, Err(progress)) => {
             hold(recipe, korc.desired, name);

@@ -30,7 +30,6 @@ type Specs = BTreeMap<String, String>;
 pub(super) fn require(
     recipe: &Recipe<'_>,
     survey: &Survey,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<Progress, Failure> {
     let flavors = recipe.spec().bootstrap.flavors.iter();
@@ -45,7 +44,7 @@ pub(super) fn require(
     if !nova.is_some_and(|sight| sight.progress.is_ready()) {
         return Ok(waiting("waits for Nova".to_owned()));
     }
-    let korc = Korc::new(recipe, observed, desired);
+    let korc = Korc::new(recipe, desired);
     let access = match korc.access() {
         Ok(keystone) => Access {
             keystone,
@@ -58,7 +57,7 @@ pub(super) fn require(
         let Some(flavor) = korc.id::<Made<Flavor>>(name) else {
             continue;
         };
-        match found(&access, &flavor, observed)? {
+        match found(&access, &flavor, recipe.observed)? {
             Ok(has) => specs.retain(|spec, value| has.get(spec) != Some(&*value)),
             Err(progress) => {
                 all.push(progress);

@@ -26,7 +26,7 @@ pub(super) fn compose(
     imports: &Imports,
     answer: &Result<Answer, Progress>,
 ) -> Result<Progress, Failure> {
-    let site = Site::of(korc.recipe, korc.observed);
+    let site = Site::of(korc.recipe);
     // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
     let users: Vec<_> = service_users(korc.recipe)
         .map(|user| compose_one(korc, imports, answer, &site, user))
@@ -81,7 +81,7 @@ fn compose_one(
         progress.push(Progress::failed(Reason::Unsupported, message));
     }
     progress.push(application_credential(korc, user, granted.is_ready())?);
-    progress.push(credential(korc.recipe, korc.observed, user));
+    progress.push(credential(korc.recipe, user));
     Ok(first_unready(progress))
 }
 
@@ -127,7 +127,7 @@ fn clouds(
                 project: PROJECT,
             };
             let values = site.clouds(&[(CLOUD, login)])?;
-            write(korc.recipe, korc.observed, korc.desired, &name, values)
+            write(korc.recipe, korc.desired, &name, values)
         }
         (Err(progress), _) => {
             hold(korc.recipe, korc.desired, &name);
@@ -266,13 +266,7 @@ fn hand_out(
         Ok(secret) => {
             let values = [(ID, id), (SECRET, secret.expose())]
                 .map(|(key, value)| (key.to_owned(), ByteString(value.as_bytes().to_vec())));
-            deliver(
-                korc.recipe,
-                korc.observed,
-                korc.desired,
-                &name,
-                values.into(),
-            )
+            deliver(korc.recipe, korc.desired, &name, values.into())
         }
         Err(progress) => {
             hold(korc.recipe, korc.desired, &name);

@@ -9,9 +9,7 @@ use c5c3_kinds::external_secrets::{
 use c5c3_kinds::{Manifest, Spec};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{
-    DesiredState, Failure, Lookup, ObservedState, Owner, Progress, Reason, Resource,
-};
+use provider_composer::{DesiredState, Failure, Lookup, Owner, Progress, Reason, Resource};
 
 use super::Sealed;
 use crate::Recipe;
@@ -32,17 +30,16 @@ pub(crate) fn source(name: &str) -> String {
 /// An object can't be written.
 pub(crate) fn deliver(
     recipe: &Recipe<'_>,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
     name: &str,
     values: BTreeMap<String, ByteString>,
 ) -> Result<Progress, Failure> {
     let Some(SecretStore { store, path }) = &recipe.subject.spec.secret_store_ref else {
-        return write(recipe, observed, desired, name, values);
+        return write(recipe, desired, name, values);
     };
     let (namespace, source) = (recipe.namespace(), source(name));
     let keys: Vec<String> = values.keys().cloned().collect();
-    let written = write(recipe, observed, desired, &source, values)?;
+    let written = write(recipe, desired, &source, values)?;
     match &written {
         Progress::Ready => {
             let path = format!("{path}/{namespace}/{}/{name}", recipe.subject.name());
@@ -97,13 +94,12 @@ fn pull(store: &SecretStoreRef, secret: &str, path: &str, keys: &[String]) -> Ex
 /// An object can't be written.
 pub(crate) fn write(
     recipe: &Recipe<'_>,
-    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
     name: &str,
     values: BTreeMap<String, ByteString>,
 ) -> Result<Progress, Failure> {
     let namespace = recipe.namespace();
-    match Sealed::look(observed, namespace, name) {
+    match Sealed::look(recipe.observed, namespace, name) {
         Lookup::Unknown(message) => {
             hold(recipe, desired, name);
             Ok(Progress::Unknown { message })

@@ -11,7 +11,7 @@ use c5c3_kinds::mariadb::server::{
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 use provider_openstack::{Cron, claim, digest};
 
 use super::{MARIADB, Sizes, bounds, named};
@@ -24,12 +24,7 @@ const WAITING: Reason = Reason::WaitingFor("Backup");
 
 impl Recipe<'_> {
     /// Composes the backups of MariaDB and, unless they are in a bucket, their volume, which outlasts the ControlPlane.
-    pub(crate) fn backup(
-        &self,
-        sizes: &Sizes,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) {
+    pub(crate) fn backup(&self, sizes: &Sizes, desired: &mut DesiredState) {
         let Some(backup) = &self.spec().backup else {
             return;
         };
@@ -54,7 +49,7 @@ impl Recipe<'_> {
         let content = desired.json("the backup", &spec).to_string();
         let name = format!("{MARIADB}-{}", digest([content.as_str()]));
         desired.apply(self.namespace(), &name, &mariadb::Backup { spec });
-        let progress = self.backed_up(&name, &backup.schedule, observed, desired);
+        let progress = self.backed_up(&name, &backup.schedule, desired);
         desired.conditions.note("BackedUp", &progress);
     }
 
@@ -99,18 +94,12 @@ impl Recipe<'_> {
     }
 
     /// Whether a backup has succeeded since the one before the last was due, and otherwise when to look again.
-    fn backed_up(
-        &self,
-        name: &str,
-        schedule: &Schedule,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Progress {
+    fn backed_up(&self, name: &str, schedule: &Schedule, desired: &mut DesiredState) -> Progress {
         let cron = match Cron::of_field("backup.schedule", schedule) {
             Ok(cron) => cron,
             Err(failure) => return Progress::failing(failure.reason(), failure.to_string()),
         };
-        let job = match observed.get::<CronJob>(self.namespace(), name) {
+        let job = match self.observed.get::<CronJob>(self.namespace(), name) {
             Lookup::Found(job) => job,
             Lookup::Missing => {
                 let message = format!("waits for mariadb-operator to create CronJob {name}");
@@ -125,7 +114,7 @@ impl Recipe<'_> {
         let next = |moment| cron.after(moment);
         let overdue = since.and_then(next).and_then(next);
         if let Some(overdue) = overdue
-            && overdue <= observed.now()
+            && overdue <= self.observed.now()
         {
             let since = last.map_or_else(String::new, |last| format!(" since {last}"));
             let message = format!(

@@ -40,11 +40,7 @@ struct Target {
 
 impl Recipe<'_> {
     /// Composes the load balancers. Returns where they are, once all have addresses.
-    pub(crate) fn hypervisor_access(
-        &self,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Vec<AgentEndpoint> {
+    pub(crate) fn hypervisor_access(&self, desired: &mut DesiredState) -> Vec<AgentEndpoint> {
         let Some(access) = &self.spec().global.network.hypervisor_access else {
             return Vec::new();
         };
@@ -54,7 +50,7 @@ impl Recipe<'_> {
         for target in nodes.flat_map(|node| self.targets(node)) {
             let name = format!("{}-hypervisors", target.name);
             desired.apply(self.namespace(), &name, &self.balancer(access, &target));
-            match addresses(self.namespace(), &name, observed) {
+            match addresses(self.namespace(), &name, self.observed) {
                 Ok(addresses) => endpoints.push(AgentEndpoint {
                     name: target.name,
                     hostnames: target.hostnames,

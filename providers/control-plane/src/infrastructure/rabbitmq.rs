@@ -13,7 +13,7 @@ use c5c3_kinds::rabbitmq::cluster::{
 };
 use k8s_openapi::api::core::v1::{Container, PodSecurityContext, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 use provider_openstack::{default_profile, selector, unescalated};
 
 use super::authority::manifest;
@@ -112,17 +112,13 @@ impl Recipe<'_> {
 
     /// Composes what makes Prometheus scrape RabbitMQ, if monitoring is enabled: its operator opens the port of the metrics, and leaves that
     /// to others (<https://www.rabbitmq.com/kubernetes/operator/operator-monitoring>).
-    pub(crate) fn rabbitmq_monitor(
-        &self,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) {
+    pub(crate) fn rabbitmq_monitor(&self, desired: &mut DesiredState) {
         if !self.spec().global.monitoring.enabled {
             return;
         }
         let key = Key::of::<Manifest<ServiceMonitor>>(self.namespace(), RABBITMQ);
         let endpoint = self.rabbitmq_metrics();
-        let monitored = match observed.object(&key) {
+        let monitored = match self.observed.object(&key) {
             Lookup::Unknown(why) => {
                 desired.keep(key);
                 let message = format!(

@@ -6,7 +6,7 @@ use c5c3_kinds::mariadb::server::MariaDb;
 use c5c3_kinds::rabbitmq::cluster::RabbitmqCluster;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{LocalObjectReference, PersistentVolumeClaim};
-use provider_composer::{Conditions, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{Conditions, Key, Lookup, Progress, Reason};
 use provider_openstack::{Claimed, kept_volume};
 use serde::Deserialize;
 use serde_json::Value;
@@ -79,21 +79,21 @@ pub(crate) struct Sizes {
 
 impl Sizes {
     /// Reads what exists.
-    pub(crate) fn read(recipe: &Recipe<'_>, survey: &Survey, observed: &ObservedState<'_>) -> Self {
+    pub(crate) fn read(recipe: &Recipe<'_>, survey: &Survey) -> Self {
         let running_mariadb = survey
             .get(&Node::MariaDb)
             .map_or(Ok(None), |sight| recipe.running_mariadb(sight));
         let running_rabbitmq = survey
             .get(&Node::RabbitMq)
-            .map_or(Ok(None), |sight| recipe.running_rabbitmq(sight, observed));
+            .map_or(Ok(None), |sight| recipe.running_rabbitmq(sight));
         let mariadb = running_mariadb.as_ref().map_err(String::clone);
-        let mariadb = mariadb.and_then(|running| recipe.server(running.as_ref(), observed));
+        let mariadb = mariadb.and_then(|running| recipe.server(running.as_ref()));
         let rabbitmq = running_rabbitmq.as_ref().map_err(String::clone);
-        let rabbitmq = rabbitmq.and_then(|running| recipe.bus(running.as_ref(), observed));
+        let rabbitmq = rabbitmq.and_then(|running| recipe.bus(running.as_ref()));
         let backups = survey
             .get(&Node::MariaDb)
             .filter(|sight| sight.may_exist())
-            .and_then(|_| recipe.backup_volume(observed));
+            .and_then(|_| recipe.backup_volume());
         Self {
             running_mariadb,
             running_rabbitmq,
@@ -174,11 +174,7 @@ impl Recipe<'_> {
     ///
     /// # Errors
     /// It can't be read, and must stay as it is.
-    fn server(
-        &self,
-        running: Option<&Running>,
-        observed: &ObservedState<'_>,
-    ) -> Result<Kept<Server>, String> {
+    fn server(&self, running: Option<&Running>) -> Result<Kept<Server>, String> {
         let mariadb = self.spec().infrastructure.mariadb.clone();
         let pull_secrets = self.pull_secrets();
         let Some(running) = running else {
@@ -192,7 +188,6 @@ impl Recipe<'_> {
             OF_MARIADB_CLAIMS,
             &running.members,
             &kept.value.storage_size,
-            observed,
         )?;
         if let Some(field) = held {
             kept.fields.push(field);
@@ -236,18 +231,14 @@ impl Recipe<'_> {
     ///
     /// # Errors
     /// It can't be read, and must stay as it is.
-    fn bus(
-        &self,
-        running: Option<&Members>,
-        observed: &ObservedState<'_>,
-    ) -> Result<Kept<Rabbitmq>, String> {
+    fn bus(&self, running: Option<&Members>) -> Result<Kept<Rabbitmq>, String> {
         let rabbitmq = self.spec().infrastructure.rabbitmq.clone();
         let Some(running) = running else {
             return Ok(Kept::nothing(rabbitmq));
         };
         let mut kept = rabbitmq.kept(running);
         let size = &kept.value.storage_size;
-        if let Some(field) = self.held(OF_RABBITMQ_CLAIMS, running, size, observed)? {
+        if let Some(field) = self.held(OF_RABBITMQ_CLAIMS, running, size)? {
             kept.fields.push(field);
             kept.value.storage_size = running.storage_size.clone();
         }
@@ -257,11 +248,7 @@ impl Recipe<'_> {
     /// The members of RabbitMQ that exist: those in the StatefulSet, with which its operator compares. To let volumes grow, the
     /// operator deletes the StatefulSet without its pods, changes the claims and creates it anew. If a claim can't grow, the StatefulSet
     /// stays away until the size is that of the claims again (`internal/scaling` of cluster-operator 2.16).
-    fn running_rabbitmq(
-        &self,
-        sight: &Sight,
-        observed: &ObservedState<'_>,
-    ) -> Result<Option<Members>, String> {
+    fn running_rabbitmq(&self, sight: &Sight) -> Result<Option<Members>, String> {
         let Some(cluster) = sight.object.as_ref().known()? else {
             return Ok(None);
         };
@@ -269,13 +256,13 @@ impl Recipe<'_> {
         let key = Key::of::<RabbitmqCluster>(self.namespace(), RABBITMQ);
         let mut running = members(&key, cluster, OF_RABBITMQ, desired)?;
         let key = Key::of::<StatefulSet>(self.namespace(), RABBITMQ_SERVERS);
-        match observed.object(&key) {
+        match self.observed.object(&key) {
             Lookup::Found(servers) => {
                 running = members(&key, &servers, OF_RABBITMQ_SERVERS, running)?;
             }
             Lookup::Missing => {
                 let members = running.replicas.min(MOST);
-                let claims = self.claims(OF_RABBITMQ_CLAIMS, members, observed)?;
+                let claims = self.claims(OF_RABBITMQ_CLAIMS, members)?;
                 let sizes: Result<Vec<Size>, String> = claims.iter().map(Claimed::size).collect();
                 if let Some(size) = sizes?.into_iter().min_by_key(Size::bytes) {
                     running.storage_size = size;
@@ -288,20 +275,14 @@ impl Recipe<'_> {
 
     /// Says what members keep instead of a size; none where all of their volumes have it or can get it. The owner of the members stops
     /// to reconcile them at the first claim that the API server refuses to change; mariadb-operator changes those of former members, too.
-    fn held(
-        &self,
-        claims: &str,
-        running: &Members,
-        size: &Size,
-        observed: &ObservedState<'_>,
-    ) -> Result<Option<String>, String> {
+    fn held(&self, claims: &str, running: &Members, size: &Size) -> Result<Option<String>, String> {
         let existing = &running.storage_size;
         if size.bytes() <= existing.bytes() {
             return Ok(None);
         }
-        for claim in self.claims(claims, MOST, observed)? {
+        for claim in self.claims(claims, MOST)? {
             if claim.size()?.bytes() < size.bytes()
-                && let Some(why) = claim.fixed(observed)?
+                && let Some(why) = claim.fixed(self.observed)?
             {
                 let field = format!("storageSize: {existing} instead of {size}, since {why}");
                 return Ok(Some(field));
@@ -311,16 +292,11 @@ impl Recipe<'_> {
     }
 
     /// The claims of members that exist, in the order of their numbers.
-    pub(super) fn claims(
-        &self,
-        claims: &str,
-        members: u32,
-        observed: &ObservedState<'_>,
-    ) -> Result<Vec<Claimed>, String> {
+    pub(super) fn claims(&self, claims: &str, members: u32) -> Result<Vec<Claimed>, String> {
         let each = (0..members).filter_map(|member| {
             let name = format!("{claims}-{member}");
             let key = Key::of::<PersistentVolumeClaim>(self.namespace(), &name);
-            Claimed::find(observed, &key).transpose()
+            Claimed::find(self.observed, &key).transpose()
         });
         each.collect()
     }
@@ -329,7 +305,7 @@ impl Recipe<'_> {
     ///
     /// # Errors
     /// It can't be read, and must stay as it is.
-    fn backup_volume(&self, observed: &ObservedState<'_>) -> Option<Result<Kept<Storage>, String>> {
+    fn backup_volume(&self) -> Option<Result<Kept<Storage>, String>> {
         let backup = self.spec().backup.as_ref()?;
         let size = backup.volume(&self.spec().infrastructure.mariadb)?;
         let storage = Storage {
@@ -337,7 +313,7 @@ impl Recipe<'_> {
             class: backup.storage.storage_class.clone(),
         };
         let claim = Key::of::<PersistentVolumeClaim>(self.namespace(), CLAIM);
-        Some(kept_volume(observed, &claim, storage))
+        Some(kept_volume(self.observed, &claim, storage))
     }
 }
 

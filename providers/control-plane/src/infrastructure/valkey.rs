@@ -48,6 +48,8 @@ impl Recipe<'_> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+    use provider_composer::{ObservedState, Unobserved};
     use serde_json::json;
 
     use super::*;
@@ -73,8 +75,9 @@ mod tests {
             },
         }))
         .unwrap();
+        let observed = ObservedState::new(&Unobserved, Timestamp::UNIX_EPOCH);
         let mut desired = DesiredState::default();
-        Recipe::of(&subject).valkey(&mut desired);
+        Recipe::of(&subject, &observed).valkey(&mut desired);
         let valkey = desired.objects.values().next().unwrap();
         assert_eq!(valkey["spec"]["tls"]["enabled"], encrypted, "{valkey}");
     }

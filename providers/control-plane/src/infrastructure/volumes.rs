@@ -1,7 +1,7 @@
 //! What is left of the volumes of a MariaDB or RabbitMQ, and which one may use it.
 
 use c5c3_kinds::rabbitmq::cluster::RabbitmqCluster;
-use provider_composer::{ObservedState, Progress, Reason, Resource};
+use provider_composer::{Progress, Reason, Resource};
 use provider_openstack::Claimed;
 
 use super::sizes::{MOST, OF_MARIADB_CLAIMS, OF_RABBITMQ_CLAIMS};
@@ -16,18 +16,18 @@ const FEWEST: u32 = 3;
 
 impl Recipe<'_> {
     /// Returns why a node can't be created over the volumes that exist; Ready where it can.
-    pub(crate) fn volumes(&self, node: Node, observed: &ObservedState<'_>) -> Progress {
+    pub(crate) fn volumes(&self, node: Node) -> Progress {
         match node {
-            Node::MariaDb => self.mariadb_volumes(observed),
-            Node::RabbitMq => self.rabbitmq_volumes(observed),
+            Node::MariaDb => self.mariadb_volumes(),
+            Node::RabbitMq => self.rabbitmq_volumes(),
             _ => Progress::Ready,
         }
     }
 
     /// Its operator has the claims deleted after the RabbitmqCluster that owns them (cluster-operator 2.16). Until it has a StatefulSet, a
     /// new one would get the size of the claims that are left.
-    fn rabbitmq_volumes(&self, observed: &ObservedState<'_>) -> Progress {
-        let claims = match self.claims(OF_RABBITMQ_CLAIMS, MOST, observed) {
+    fn rabbitmq_volumes(&self) -> Progress {
+        let claims = match self.claims(OF_RABBITMQ_CLAIMS, MOST) {
             Ok(claims) => claims,
             Err(message) => return Progress::Unknown { message },
         };
@@ -43,9 +43,9 @@ impl Recipe<'_> {
     /// the members that are desired have committed. The volume of a single member has no state of Galera, so that it would wait forever
     /// (`ReconcileInit`, `getPodNames` and `bootstrapSource` of mariadb-operator 0.38). A single member would serve what the first one of
     /// a Galera cluster has, and another may have committed more.
-    fn mariadb_volumes(&self, observed: &ObservedState<'_>) -> Progress {
-        let left = self.claims(OF_MARIADB_CLAIMS, MOST, observed);
-        let left = left.and_then(|data| Ok((data, self.claims(OF_GALERA_CLAIMS, MOST, observed)?)));
+    fn mariadb_volumes(&self) -> Progress {
+        let left = self.claims(OF_MARIADB_CLAIMS, MOST);
+        let left = left.and_then(|data| Ok((data, self.claims(OF_GALERA_CLAIMS, MOST)?)));
         let (data, galera) = match left {
             Ok(left) => left,
             Err(message) => return Progress::Unknown { message },

@@ -18,13 +18,12 @@ impl Recipe<'_> {
         &self,
         survey: &Survey,
         public: &BTreeMap<Node, Progress>,
-        observed: &ObservedState<'_>,
         conditions: &mut Conditions,
     ) {
         let steps = self.graph.steps().filter(|step| self.is_exposed(step));
         let each = steps.filter_map(|step| {
             let key = step.keys(self.namespace()).next()?;
-            let progress = exposed(step, &key, survey.get(&step.node)?, observed);
+            let progress = exposed(step, &key, survey.get(&step.node)?, self.observed);
             match progress.is_ready() {
                 true => Some(published(step, public.get(&step.node))),
                 false => Some(progress),

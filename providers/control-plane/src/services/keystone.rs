@@ -3,7 +3,7 @@
 use c5c3_api::control_plane::{KeystoneService, ServiceFernet};
 use c5c3_api::keystone::{Bootstrap, Fernet, KeystoneSpec};
 use c5c3_api::parts::{Schedule, SecretKeyRef};
-use provider_composer::{Custom, DesiredState, Key, ObservedState};
+use provider_composer::{Custom, DesiredState, Key};
 use provider_openstack::KEYSTONE;
 use provider_openstack::table::Tags;
 
@@ -13,14 +13,9 @@ use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants Keystone.
-    pub(super) fn keystone(
-        &self,
-        tags: &Tags,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) {
+    pub(super) fn keystone(&self, tags: &Tags, desired: &mut DesiredState) {
         let step = Node::Keystone.step();
-        let Ok(password) = Password::of_admin(observed, self.namespace()) else {
+        let Ok(password) = Password::of_admin(self.observed, self.namespace()) else {
             desired.keep(Key::of::<Custom<KeystoneSpec>>(self.namespace(), step.name));
             return;
         };

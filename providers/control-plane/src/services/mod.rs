@@ -14,7 +14,7 @@ mod placement;
 mod pools;
 mod tempest;
 
-use provider_composer::{DesiredState, ObservedState};
+use provider_composer::DesiredState;
 use provider_openstack::table::Tags;
 use provider_openstack::{SERVICES, ServiceDefinition};
 
@@ -30,23 +30,16 @@ pub(crate) fn definition(node: Node) -> Option<&'static ServiceDefinition> {
 
 impl Recipe<'_> {
     /// Wants a node's objects, as they are with a release.
-    pub(crate) fn node(
-        &self,
-        node: Node,
-        tags: &Tags,
-        sizes: &Sizes,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) {
+    pub(crate) fn node(&self, node: Node, tags: &Tags, sizes: &Sizes, desired: &mut DesiredState) {
         match node {
             Node::MariaDb => self.mariadb(sizes, desired),
             Node::RabbitMq => {
                 self.rabbitmq(sizes, desired);
-                self.rabbitmq_monitor(observed, desired);
+                self.rabbitmq_monitor(desired);
             }
             Node::Valkey => self.valkey(desired),
             Node::Memcached => self.memcached(desired),
-            Node::Keystone => self.keystone(tags, observed, desired),
+            Node::Keystone => self.keystone(tags, desired),
             Node::Catalogue => {}
             Node::Glance => self.glance(tags, desired),
             Node::Placement => self.placement(tags, desired),

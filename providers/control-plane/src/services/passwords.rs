@@ -2,7 +2,7 @@
 
 use c5c3_api::control_plane::Infrastructure;
 use c5c3_kinds::mariadb::WATCH;
-use provider_composer::{DesiredState, Generated, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Generated, Lookup, Progress, Reason};
 use provider_openstack::ServiceDefinition;
 
 use super::definition;
@@ -31,14 +31,9 @@ struct Password {
 
 impl Recipe<'_> {
     /// Wants the passwords that a node needs. What is wrong with one, if anything is.
-    pub(crate) fn passwords(
-        &self,
-        node: Node,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Progress {
+    pub(crate) fn passwords(&self, node: Node, desired: &mut DesiredState) -> Progress {
         let mut progress = match node {
-            Node::Keystone => self.admin_password(observed, desired),
+            Node::Keystone => self.admin_password(desired),
             _ => Progress::Ready,
         };
         for password in self.needed_passwords(node) {
@@ -50,7 +45,7 @@ impl Recipe<'_> {
                 desired.generate(self.namespace(), &password.secret, generated);
             }
             // Each is looked up, so that the runtime fetches all of them at once.
-            let checked = self.checked(&password, observed);
+            let checked = self.checked(&password);
             if progress.is_ready() {
                 progress = checked;
             }
@@ -59,16 +54,14 @@ impl Recipe<'_> {
     }
 
     /// A service's application credential, where the catalogue isn't ours and doesn't bring it.
-    pub(crate) fn credential(&self, step: &Step, observed: &ObservedState<'_>) -> Progress {
+    pub(crate) fn credential(&self, step: &Step) -> Progress {
         let user = by_name(step.name).filter(|_| !self.korc.enabled);
-        user.map_or(Progress::Ready, |user| {
-            catalogue::credential(self, observed, user)
-        })
+        user.map_or(Progress::Ready, |user| catalogue::credential(self, user))
     }
 
     /// Wants the password of Keystone's first user.
-    fn admin_password(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) -> Progress {
-        let password = match credentials::Password::of_admin(observed, self.namespace()) {
+    fn admin_password(&self, desired: &mut DesiredState) -> Progress {
+        let password = match credentials::Password::of_admin(self.observed, self.namespace()) {
             Ok(password) => password,
             Err(progress) => return progress,
         };
@@ -80,7 +73,7 @@ impl Recipe<'_> {
             origin: Origin::Made,
             watched: false,
         };
-        self.checked(&needed, observed)
+        self.checked(&needed)
     }
 
     fn needed_passwords(&self, node: Node) -> Vec<Password> {
@@ -102,10 +95,10 @@ impl Recipe<'_> {
     }
 
     /// A Secret that exists has to have a password of one line; one that is given has to exist.
-    fn checked(&self, password: &Password, observed: &ObservedState<'_>) -> Progress {
+    fn checked(&self, password: &Password) -> Progress {
         let Password { secret, key, .. } = password;
         match (
-            Sealed::look(observed, self.namespace(), secret),
+            Sealed::look(self.observed, self.namespace(), secret),
             password.origin,
         ) {
             (Lookup::Found(sealed), _) => match sealed.line(key) {

@@ -1,6 +1,6 @@
 //! What Glance and Cinder observe of their pools in Ceph.
 
-use provider_composer::{Conditions, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{Conditions, Lookup, Progress, Reason};
 
 use crate::graph::{Node, Step};
 use crate::recipe::Recipe;
@@ -13,11 +13,11 @@ const WITH_POOLS: [Node; 2] = [Node::Glance, Node::Cinder];
 impl Recipe<'_> {
     /// Repeats what the services report: first what is wrong, then what isn't known. Ready and a change of release don't wait for it, since
     /// the services' pods run.
-    pub(crate) fn report_pools(&self, observed: &ObservedState<'_>, conditions: &mut Conditions) {
+    pub(crate) fn report_pools(&self, conditions: &mut Conditions) {
         for type_ in TYPES {
             let steps = self.graph.steps();
             let steps = steps.filter(|step| WITH_POOLS.contains(&step.node));
-            let each = steps.filter_map(|step| self.reported(step, type_, observed));
+            let each = steps.filter_map(|step| self.reported(step, type_));
             let each: Vec<Progress> = each.collect();
             let is_wrong = |progress: &&Progress| matches!(progress, Progress::Failed { .. });
             let wrong = each.iter().find(is_wrong);
@@ -29,9 +29,9 @@ impl Recipe<'_> {
     }
 
     /// What a service reports, unknown where that can't be understood; none where it has no such condition.
-    fn reported(&self, step: &Step, type_: &str, observed: &ObservedState<'_>) -> Option<Progress> {
+    fn reported(&self, step: &Step, type_: &str) -> Option<Progress> {
         let key = step.keys(self.namespace()).next()?;
-        let condition = match observed.condition(&key, type_) {
+        let condition = match self.observed.condition(&key, type_) {
             Lookup::Found(condition) => condition?,
             Lookup::Missing => return None,
             Lookup::Unknown(why) => {

@@ -3,9 +3,7 @@
 use c5c3_api::control_plane::Verified;
 use c5c3_api::parts::Resources;
 use c5c3_api::tempest::{TempestSpec, TempestStatus, Tests, tested_services};
-use provider_composer::{
-    Conditions, Custom, DesiredState, Lookup, ObservedState, Progress, Reason,
-};
+use provider_composer::{Conditions, Custom, DesiredState, Lookup, Progress, Reason};
 use provider_openstack::table::Tags;
 use provider_openstack::{NEUTRON, TEMPEST, keystone_credentials};
 use serde::Deserialize;
@@ -47,7 +45,6 @@ impl Recipe<'_> {
         &mut self,
         network: Option<&Progress>,
         survey: &mut Survey,
-        observed: &ObservedState<'_>,
     ) {
         let step = Node::Tempest.step();
         let name = self.spec().global.network.external_network.as_deref();
@@ -62,7 +59,7 @@ impl Recipe<'_> {
         let key = step.keys(self.namespace()).next();
         let was_skipped = key.is_some_and(|key| {
             matches!(
-                observed.condition(&key, TESTS_PASSED),
+                self.observed.condition(&key, TESTS_PASSED),
                 Lookup::Found(Some(passed))
                     if passed.status == "False" && passed.reason == Reason::TestsSkipped.to_string()
             )
@@ -103,11 +100,10 @@ impl Recipe<'_> {
     pub(crate) fn verified(
         &self,
         survey: &Survey,
-        observed: &ObservedState<'_>,
         conditions: &mut Conditions,
     ) -> Option<Verified> {
         let sight = survey.get(&Node::Tempest)?;
-        conditions.note_result(TESTS_PASSED, &self.tests_passed(sight, observed));
+        conditions.note_result(TESTS_PASSED, &self.tests_passed(sight));
         let before = || self.subject.status.verified.clone();
         let object = match &sight.object {
             Lookup::Found(object) => object,
@@ -127,12 +123,12 @@ impl Recipe<'_> {
     }
 
     /// Whether the tests passed of what the Tempest's present spec says.
-    fn tests_passed(&self, sight: &Sight, observed: &ObservedState<'_>) -> Progress {
+    fn tests_passed(&self, sight: &Sight) -> Progress {
         let step = Node::Tempest.step();
         let waiting = |message: String| Progress::waiting(Reason::WaitingFor(step.word), message);
         let key = step.keys(self.namespace()).next();
         let condition = match (&sight.object, key) {
-            (Lookup::Found(_), Some(key)) => observed.condition(&key, TESTS_PASSED),
+            (Lookup::Found(_), Some(key)) => self.observed.condition(&key, TESTS_PASSED),
             _ => return waiting(sight.message().to_owned()),
         };
         match condition {
