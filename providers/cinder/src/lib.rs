@@ -56,9 +56,8 @@ impl Composer for Cinder {
         let owned = config::owned(spec);
         let service = Service::of(&CINDER, &owned, subject, observed, installed, &spec.common)?;
         let backends = backends::resolve(&service, spec)?;
-        let kind = Subject::<CinderSpec>::KIND;
         let components = components(&service, spec)?;
-        let context = ServiceContext::of(&service, components, kind, desired)?;
+        let context = ServiceContext::of(&service, components, desired)?;
         let purge = Purge::of(&context.jobs, &spec.deleted_rows)?;
         let database = Database::resolve(&service, "", &spec.database, desired);
         let bus = Messaging::resolve(&service, "", &spec.messaging, desired);

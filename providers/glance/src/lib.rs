@@ -57,8 +57,7 @@ impl Composer for Glance {
         let installed = subject.status.release.as_deref();
         let service = Service::of(&GLANCE, &owned, subject, observed, installed, &spec.common)?;
         let api = service.api((&spec.api).into())?;
-        let kind = Subject::<GlanceSpec>::KIND;
-        let context = ServiceContext::of(&service, vec![api], kind, desired)?;
+        let context = ServiceContext::of(&service, vec![api], desired)?;
         let purge = Purge::of(&context.jobs, &spec.deleted_rows.rows)?;
         let database = Database::resolve(&service, "", &spec.database, desired);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, desired);

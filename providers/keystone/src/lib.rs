@@ -10,7 +10,7 @@ mod rotation;
 use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts::ServiceStatus;
 use provider_composer::{
-    Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
+    Composer, DesiredState, Failure, ObservedState, Progress, Reason, Subject, Use,
 };
 use provider_openstack::{
     Config, Database, Files, KEYSTONE, Migration, Migrations, Owned, Phase, Pods, Policy,
@@ -54,8 +54,7 @@ impl Composer for Keystone {
             &spec.common,
         )?;
         let api = service.api((&spec.api).into())?;
-        let kind = Subject::<KeystoneSpec>::KIND;
-        let context = ServiceContext::of(&service, vec![api], kind, desired)?;
+        let context = ServiceContext::of(&service, vec![api], desired)?;
         let database =
             Database::resolve(&service, "", &spec.database, desired).and_then(Database::plain);
         let identities = Identities::resolve(&service, &spec.federation);

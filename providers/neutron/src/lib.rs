@@ -7,7 +7,7 @@ mod ovn;
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::parts::ServiceStatus;
 use provider_composer::{
-    Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
+    Composer, DesiredState, Failure, ObservedState, Progress, Reason, Subject, Use,
 };
 use provider_openstack::{
     Component, Database, Files, KeystoneAccess, Messaging, Migration, Migrations, NEUTRON,
@@ -64,8 +64,7 @@ impl Composer for Neutron {
             &spec.common,
         )?;
         let components = components(&service, spec)?;
-        let kind = Subject::<NeutronSpec>::KIND;
-        let context = ServiceContext::of(&service, components, kind, desired)?;
+        let context = ServiceContext::of(&service, components, desired)?;
         let database = Database::resolve(&service, "", &spec.database, desired);
         let bus = Messaging::resolve(&service, "", &spec.messaging, desired);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, desired);

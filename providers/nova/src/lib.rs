@@ -79,9 +79,8 @@ impl Composer for Nova {
             &spec.common,
         )?;
         options::check(&service.extra)?;
-        let kind = Subject::<NovaSpec>::KIND;
         let components = components(&service, spec)?;
-        let context = ServiceContext::of(&service, components, kind, desired)?;
+        let context = ServiceContext::of(&service, components, desired)?;
         let databases = Databases::resolve(&service, spec, desired);
         let bus = Messaging::resolve(&service, "", &spec.messaging, desired);
         let cells = cells::resolve(&service, spec, desired);

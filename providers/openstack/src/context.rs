@@ -3,7 +3,7 @@
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts::ServiceStatus;
 use jiff::Timestamp;
-use provider_composer::{DesiredState, Failure, Progress, Reason, ResourceKind};
+use provider_composer::{DesiredState, Failure, Progress, Reason};
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
@@ -76,7 +76,6 @@ impl<'a> ServiceContext<'a> {
     pub fn of(
         service: &'a Service<'a>,
         components: Vec<Component<'a>>,
-        subject: ResourceKind,
         desired: &mut DesiredState,
     ) -> Result<Self, Failure> {
         let policy = Policy::resolve(service)?;
@@ -87,7 +86,7 @@ impl<'a> ServiceContext<'a> {
             jobs: Jobs::of(service),
             policy,
             service,
-            dependencies: dependencies(service, subject)?,
+            dependencies: dependencies(service)?,
         })
     }
 

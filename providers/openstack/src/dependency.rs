@@ -1,7 +1,7 @@
 //! The dependencies that a resource declares in `dependsOn`.
 
 use c5c3_api::parts::Dependency;
-use provider_composer::{Failure, Key, Lookup, ObservedState, Progress, Reason, ResourceKind};
+use provider_composer::{Failure, Key, Lookup, ObservedState, Progress, Reason};
 use serde_json::Value;
 
 use crate::registry::dependency_kinds;
@@ -11,8 +11,8 @@ use crate::service::Service;
 ///
 /// # Errors
 /// The dependencies form a cycle, or one has another kind.
-pub fn dependencies(service: &Service<'_>, subject: ResourceKind) -> Result<Progress, Failure> {
-    let own = Key::new(subject, service.namespace, service.name);
+pub fn dependencies(service: &Service<'_>) -> Result<Progress, Failure> {
+    let own = Key::new(service.definition.kind, service.namespace, service.name);
     let wanted = &service.common.depends_on;
     for dependency in wanted {
         let Some(first) = key(service.namespace, dependency) else {

@@ -4,7 +4,7 @@ mod config;
 
 use c5c3_api::parts::ServiceStatus;
 use c5c3_api::placement::PlacementSpec;
-use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
+use provider_composer::{Composer, DesiredState, Failure, ObservedState, Subject, Use};
 use provider_openstack::{
     Database, Files, KeystoneAccess, Migration, Migrations, PLACEMENT, Phase, Pods, Policy,
     Program, Service, ServiceContext, Workload, all, progress, uses,
@@ -42,8 +42,7 @@ impl Composer for Placement {
             &spec.common,
         )?;
         let api = service.api((&spec.api).into())?;
-        let kind = Subject::<PlacementSpec>::KIND;
-        let context = ServiceContext::of(&service, vec![api], kind, desired)?;
+        let context = ServiceContext::of(&service, vec![api], desired)?;
         let database = Database::resolve(&service, "", &spec.database, desired);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, desired);
         let workload =

@@ -55,7 +55,7 @@ impl Composer for Tempest {
         let common = common(spec);
         let service = Service::of(&TEMPEST, &config::OWNED, subject, observed, None, &common)?;
         Cron::of_field("schedule", &spec.schedule)?;
-        let waits = dependencies(&service, Subject::<TempestSpec>::KIND)?;
+        let waits = dependencies(&service)?;
         if !spec.depends_on.is_empty() {
             desired.conditions.set("DependenciesReady", &waits);
         }
