@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
 };
 use serde::Serialize;
 
-use super::kind;
+use super::{Tls, kind};
 use crate::{Manifest, ResourceKind, Spec};
 
 /// A MariaDB server, or a Galera cluster of them. Its condition Ready says nothing of a generation.
@@ -179,15 +179,6 @@ pub struct MaxScale {
     pub enabled: bool,
     /// Replicas.
     pub replicas: u32,
-}
-
-/// Encryption of connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tls {
-    /// Whether clients may encrypt theirs.
-    pub enabled: bool,
-    /// Whether all must. mariadb-operator then encrypts MaxScale's, too.
-    pub required: bool,
 }
 
 impl Spec for MariaDbSpec {

@@ -129,9 +129,9 @@ impl<'a> Users<'a> {
             return Ok(None);
         };
         let other = match self.type_ {
-            RotationType::MessagingUser => self.other(present, |live| {
-                grantee(live.body.spec, self.service)
-            }),
+            RotationType::MessagingUser => {
+                self.other(present, |live| grantee(live.body.spec, self.service))
+            }
             _ => self.other(present, |live| {
                 let account: mariadb::Account = live.body.spec;
                 Ok(account.name.or(Some(live.metadata.name)))

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::Quantity;
+use c5c3_kinds::mariadb::Tls;
 use c5c3_kinds::mariadb::server::{
     Exporter, Galera, Helper, Job, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef, Pods,
-    Probe, Recovery, Storage, Tls,
+    Probe, Recovery, Storage,
 };
 use k8s_openapi::api::core::v1::{PodSecurityContext, ResourceRequirements};
 use provider_composer::{DesiredState, Generated, GeneratedValue, Key, Retention};
