@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::Cidr;
+use c5c3_api::{Cidr, Ranges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -78,6 +78,17 @@ pub struct Networking {
     pub pods: Cidr,
     /// Range of the services.
     pub services: Cidr,
+}
+
+impl Networking {
+    /// The ranges alone.
+    pub fn ranges(&self) -> Ranges {
+        Ranges {
+            nodes: Some(self.nodes),
+            pods: Some(self.pods),
+            services: Some(self.services),
+        }
+    }
 }
 
 /// Infrastructure and machines.

@@ -103,7 +103,7 @@ impl Recipe<'_> {
         for name in self.removed.clone() {
             let deleted = cells::delete(&name, &cell0, service, jobs, desired);
             if !deleted.is_ready() {
-                let published = compute::published(service, &name, observed);
+                let published = compute::published(service, &name);
                 self.note_untold(&name, &published, &deleted);
                 mappings.insert(name.clone(), "removed".to_owned());
                 self.states.push((name, deleted));

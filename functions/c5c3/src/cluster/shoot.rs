@@ -87,7 +87,7 @@ impl Cluster<'_> {
         let mut notes = self
             .running
             .notes(wanted.kubernetes_version, wanted.highly_available);
-        match wanted.networking.shortage(&workers) {
+        match networks::shortage(&wanted.networking, &workers) {
             Some(shortage) if self.running.exists() => notes.push(format!(
                 "{shortage}: lower the number of machines, or create a cluster with larger ranges"
             )),

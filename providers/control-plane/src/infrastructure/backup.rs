@@ -48,7 +48,7 @@ impl Recipe<'_> {
         // mariadb-operator refuses changes of some fields.
         let content = desired.json("the backup", &spec).to_string();
         let name = format!("{MARIADB}-{}", digest([content.as_str()]));
-        desired.apply(self.namespace(), &name, &mariadb::Backup { spec });
+        desired.apply(self.namespace(), &name, &server::Backup::of(spec));
         let progress = self.backed_up(&name, &backup.schedule, desired);
         desired.conditions.note("BackedUp", &progress);
     }

@@ -97,7 +97,7 @@ impl Recipe<'_> {
             },
             topology_spread_constraints: placement::spread(&global.topology, &labels),
         };
-        desired.apply(self.namespace(), MARIADB, &MariaDb { spec });
+        desired.apply(self.namespace(), MARIADB, &MariaDb::of(spec));
     }
 
     /// Pods that run MariaDB's image.

@@ -42,7 +42,7 @@ impl Recipe<'_> {
             topology_spread_constraints: placement::spread(&global.topology, &labels),
             pod_labels: labels,
         };
-        desired.apply(self.namespace(), VALKEY, &Valkey { spec });
+        desired.apply(self.namespace(), VALKEY, &Valkey::of(spec));
     }
 }
 

@@ -144,7 +144,7 @@ fn node_to_which_no_server_can_move_works() {
 
 #[test]
 fn share_is_not_ready_while_no_node_works() {
-    let mut cluster = settled();
+    let cluster = settled();
     assert_eq!(ready(&cluster), "False", "no agent has started yet");
     let (mut cluster, _nova) = working(0);
     for node in NODES {

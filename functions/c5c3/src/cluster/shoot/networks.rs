@@ -72,7 +72,7 @@ impl Cluster<'_> {
             pods: claim.pods.unwrap_or(preset.pods),
             services: claim.services.unwrap_or(preset.services),
         };
-        networking.check()?;
+        check(&networking)?;
         Ok(networking)
     }
 
@@ -160,60 +160,52 @@ fn free(range: Cidr, length: u8, name: &str, taken: &[Cidr]) -> Option<Cidr> {
     free.next()
 }
 
-impl Networking {
-    /// What the claim's status says of it.
-    pub fn ranges(&self) -> Ranges {
-        Ranges {
-            nodes: Some(self.nodes),
-            pods: Some(self.pods),
-            services: Some(self.services),
+/// Checks that Gardener accepts the ranges for a new Shoot (gardener, pkg/utils/validation/cidr/disjoint.go). The API
+/// server has checked the claim's own ranges; this also checks those of the Composition's input.
+///
+/// # Errors
+/// Ranges overlap or are reserved.
+fn check(networking: &Networking) -> Result<(), Fatal> {
+    const CHANGE: &str = "set others in spec.network, or in gardener.networking of the Composition's input; they can't be changed \
+                          later";
+    let ranges = [
+        ("nodes", networking.nodes),
+        ("pods", networking.pods),
+        ("services", networking.services),
+    ];
+    for (at, (one, range)) in ranges.iter().enumerate() {
+        if range.is_reserved() {
+            return Err(Fatal::new(format!(
+                "the range {range} of the {one} includes reserved addresses, those from 224.0.0.0 on: {CHANGE}"
+            )));
+        }
+        let others = &ranges[at + 1..];
+        if let Some((other, taken)) = others.iter().find(|(_, other)| other.overlaps(*range)) {
+            return Err(Fatal::new(format!(
+                "the range {range} of the {one} overlaps {taken} of the {other}: {CHANGE}"
+            )));
         }
     }
+    Ok(())
+}
 
-    /// Checks that Gardener accepts the ranges for a new Shoot (gardener, pkg/utils/validation/cidr/disjoint.go). The API
-    /// server has checked the claim's own ranges; this also checks those of the Composition's input.
-    ///
-    /// # Errors
-    /// Ranges overlap or are reserved.
-    fn check(&self) -> Result<(), Fatal> {
-        const CHANGE: &str = "set others in spec.network, or in gardener.networking of the Composition's input; they can't be changed \
-                              later";
-        let ranges = [
-            ("nodes", self.nodes),
-            ("pods", self.pods),
-            ("services", self.services),
-        ];
-        for (at, (one, range)) in ranges.iter().enumerate() {
-            if range.is_reserved() {
-                return Err(Fatal::new(format!(
-                    "the range {range} of the {one} includes reserved addresses, those from 224.0.0.0 on: {CHANGE}"
-                )));
-            }
-            let others = &ranges[at + 1..];
-            if let Some((other, taken)) = others.iter().find(|(_, other)| other.overlaps(*range)) {
-                return Err(Fatal::new(format!(
-                    "the range {range} of the {one} overlaps {taken} of the {other}: {CHANGE}"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// Says which range is too small for the most machines of these groups, if one is.
-    pub fn shortage(&self, workers: &[Worker]) -> Option<String> {
-        let machines: u64 = workers
-            .iter()
-            .map(|group| u64::from(group.maximum) + u64::from(group.max_surge.unwrap_or_default()))
-            .sum();
-        let nodes = self.nodes.size().saturating_sub(RESERVED_NODE_ADDRESSES);
-        let pods = self.pods.blocks(NODE_POD_PREFIX);
-        [("nodes", self.nodes, nodes), ("pods", self.pods, pods)]
-            .into_iter()
-            .find(|(_, _, capacity)| *capacity < machines)
-            .map(|(what, range, capacity)| {
-                format!(
-                    "the cluster may have {machines} machines, and its range {range} of the {what} is enough for {capacity}"
-                )
-            })
-    }
+/// Says which range is too small for the most machines of these groups, if one is.
+pub fn shortage(networking: &Networking, workers: &[Worker]) -> Option<String> {
+    let machines: u64 = workers
+        .iter()
+        .map(|group| u64::from(group.maximum) + u64::from(group.max_surge.unwrap_or_default()))
+        .sum();
+    let nodes = networking
+        .nodes
+        .size()
+        .saturating_sub(RESERVED_NODE_ADDRESSES);
+    let pods = networking.pods.blocks(NODE_POD_PREFIX);
+    [("nodes", networking.nodes, nodes), ("pods", networking.pods, pods)]
+        .into_iter()
+        .find(|(_, _, capacity)| *capacity < machines)
+        .map(|(what, range, capacity)| {
+            format!(
+                "the cluster may have {machines} machines, and its range {range} of the {what} is enough for {capacity}"
+            )
+        })
 }
