@@ -4,7 +4,8 @@ use super::*;
 
 /// A migration that runs, with the configuration that pods of the API have now.
 fn start_job(cluster: &mut Cluster) {
-    let api = cluster.get::<Deployment>("neutron").unwrap();
+    let api = cluster.get::<Deployment>("neutron");
+    let api = api.cloned().unwrap_or_default();
     let mut labels = api["metadata"]["labels"].clone();
     labels["c5c3.io/phase"] = json!("sync");
     let pod = json!({ "volumes": api["spec"]["template"]["spec"]["volumes"] });
