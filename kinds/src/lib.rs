@@ -1,4 +1,4 @@
-//! What kinds of resources are called, and the kinds of other projects, as far as they are composed or read. Each is checked against its
+//! The names of kinds, and the kinds of other projects, as far as they are composed or read. Each is checked against its
 //! own schema in the lab. No logic, no client.
 
 pub mod ceph;

@@ -97,8 +97,7 @@ fn operators_install_by_one_chart_and_definitions_stay() -> Result<()> {
     })
 }
 
-/// Neither charts nor the operator do anything beside the definition of another project, and all say what to do. Its owner then deletes
-/// it.
+/// Charts and the operator refuse to run beside the definition of another project, and say what to do. The definition is deleted then.
 async fn foreign_definition_is_refused(
     machine: &Machine,
     cluster: &Cluster,
@@ -119,7 +118,7 @@ async fn foreign_definition_is_refused(
         .flag("kubeconfig", cluster.kubeconfig_file());
     let ended = timeout(scaled(minutes(1)), machine.run("refused", &operator)).await;
     let ended = ended.context("the operator goes on")?;
-    ensure!(ended.is_err(), "the operator ends well");
+    ensure!(ended.is_err(), "the operator exits with success");
     let log = fs::read_to_string(machine.log("refused"))?;
     says_what_to_do(&log, "run these operators in another cluster")?;
     for definition in &foreign {
@@ -128,7 +127,7 @@ async fn foreign_definition_is_refused(
     Ok(())
 }
 
-/// Fine when a message names the definition, and the ways on.
+/// Fine when a message names the definition, and what a person can do.
 fn says_what_to_do(message: &str, elsewhere: &str) -> Result<()> {
     let found = format!("{NOVAS} in this cluster isn't this project's");
     for part in [

@@ -7,8 +7,7 @@ use k8s_openapi::ByteString;
 use serde_json::json;
 
 use crate::key::Key;
-use crate::owner::MANAGED_BY;
-use crate::owner::Owner;
+use crate::owner::{MANAGED_BY, Owner};
 
 /// Annotation of a Secret that is deleted when it isn't wanted any more. One without it is kept.
 pub const WHILE_WANTED: &str = "c5c3.io/while-wanted";

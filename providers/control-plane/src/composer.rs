@@ -120,8 +120,8 @@ impl Composer for ControlPlaneComposer {
     }
 }
 
-/// Two control planes in one namespace would be one another's: one that has no databases and message buses there is refused, or else the
-/// younger. The API server counts age by seconds.
+/// Refuses a second ControlPlane in a namespace, since both would own the same objects. The first is the one with databases or message buses
+/// there, or else the older one. Times of creation are whole seconds, so the name decides between equal ones.
 fn alone(subject: &ControlPlane, observed: &ObservedState<'_>) -> Result<(), Failure> {
     let all = observed.list::<ControlPlane>(subject.namespace(), &[]);
     let unknown = |why: String| Failure::transient(Reason::LookupFailed, why);
@@ -134,15 +134,15 @@ fn alone(subject: &ControlPlane, observed: &ObservedState<'_>) -> Result<(), Fai
     };
     let own = rank(&subject.metadata, &subject.status);
     let mut others = all.iter();
-    let elder = others.find(|other| rank(&other.metadata, &other.body.status) < own);
-    match elder {
+    let first = others.find(|other| rank(&other.metadata, &other.body.status) < own);
+    match first {
         None => Ok(()),
-        Some(elder) => Err(Failure::new(
+        Some(first) => Err(Failure::new(
             Reason::AnotherControlPlane,
             format!(
                 "ControlPlane {} is in this namespace already, and one namespace holds one control plane: delete this one, \
                  and create it in another namespace",
-                elder.metadata.name
+                first.metadata.name
             ),
         )),
     }

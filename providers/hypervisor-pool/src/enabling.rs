@@ -76,8 +76,7 @@ pub fn note_unread(share: &Subject<HypervisorShareSpec>, why: &str, desired: &mu
     desired.conditions.note(CONDITION, &unread(share, message));
 }
 
-/// What can't be read isn't known of a share whose hosts worked, and whose servers run. Any other one waits for it: all of its hosts may be
-/// disabled.
+/// Unknown for a share whose hosts worked, since its servers run. Any other share waits for Nova: all of its hosts may be disabled.
 fn unread(share: &Subject<HypervisorShareSpec>, message: String) -> Progress {
     match had_worked(share) {
         true => Progress::Unknown { message },

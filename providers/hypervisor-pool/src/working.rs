@@ -192,7 +192,7 @@ fn fault_in_nova(
     }
 }
 
-/// Returns whether as many nodes as Ready needs work as Nova answers, or did when it last answered, whatever pods run on them.
+/// Returns whether enough nodes for Ready work by the answer of Nova, or did by its last one, whatever pods run on them.
 pub fn worked(share: &Subject<HypervisorShareSpec>, leases: &Leases, computes: &Computes) -> bool {
     let services = match &computes.services {
         Lookup::Found(services) => services,
@@ -206,7 +206,8 @@ pub fn worked(share: &Subject<HypervisorShareSpec>, leases: &Leases, computes: &
     u32::try_from(working.count()).is_ok_and(|working| working >= leases.least())
 }
 
-/// Returns what the status of a share says of that. An earlier operator, or one with an earlier CustomResourceDefinition, tells by Ready.
+/// Returns whether enough nodes for Ready worked by the last answer of Nova, as the status of a share says. That of an earlier operator or
+/// CustomResourceDefinition lacks `hostsWorked`, and Ready says it.
 pub fn had_worked(share: &Subject<HypervisorShareSpec>) -> bool {
     let status = &share.status;
     let mut conditions = status.conditions.iter();

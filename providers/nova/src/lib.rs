@@ -109,7 +109,7 @@ impl Composer for Nova {
             continued: entry::continued(&subject.metadata.annotations),
             states: Vec::new(),
             computes: upgrade::unread(),
-            untold: Vec::new(),
+            outdated_cells: Vec::new(),
         };
         let parts = all((
             &databases,

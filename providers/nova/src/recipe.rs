@@ -37,7 +37,7 @@ pub struct Recipe<'a> {
     /// Whether nova-compute of all hosts runs the release, once that is observed.
     pub computes: Progress,
     /// The cells whose hypervisors aren't told to run the release, each with what that waits for.
-    pub untold: Vec<String>,
+    pub outdated_cells: Vec<String>,
 }
 
 impl Recipe<'_> {
@@ -104,7 +104,7 @@ impl Recipe<'_> {
             let deleted = cells::delete(&name, &cell0, service, jobs, desired);
             if !deleted.is_ready() {
                 let published = compute::published(service, &name);
-                self.note_untold(&name, &published, &deleted);
+                self.note_outdated(&name, &published, &deleted);
                 mappings.insert(name.clone(), "removed".to_owned());
                 self.states.push((name, deleted));
             }

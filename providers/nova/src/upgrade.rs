@@ -98,14 +98,15 @@ impl Recipe<'_> {
     pub fn keep_compute(&mut self, cell: &Cell<'_>, why: &Progress, desired: &mut DesiredState) {
         let name = &cell.spec.name;
         compute::keep(self.service, name, desired);
-        self.note_untold(name, &cell.published, why);
+        self.note_outdated(name, &cell.published, why);
     }
 
     /// Notes why the Secret of a cell's hypervisors stays as it is, unless it tells them to run the release.
-    pub fn note_untold(&mut self, cell: &str, published: &Lookup<Live<Secret>>, why: &Progress) {
+    pub fn note_outdated(&mut self, cell: &str, published: &Lookup<Live<Secret>>, why: &Progress) {
         let is_told = compute::release(published) == Some(self.service.release);
         if !is_told && !published.is_missing() {
-            self.untold.push(format!("{cell} ({})", why.message()));
+            self.outdated_cells
+                .push(format!("{cell} ({})", why.message()));
         }
     }
 
@@ -114,16 +115,16 @@ impl Recipe<'_> {
         let service = self.service;
         let tells = self.context.is_rolled() || told(self.cells) == Some(service.release);
         if service.upgrades() && tells {
-            let untold = match self.untold.is_empty() {
+            let outdated = match self.outdated_cells.is_empty() {
                 true => String::new(),
                 false => format!(
                     ". Hypervisors of these cells haven't been told to run {}: {}",
                     service.release,
-                    named(&self.untold, ", ")
+                    named(&self.outdated_cells, ", ")
                 ),
             };
             let computes = self.computes.clone();
-            let computes = computes.explained(|message| format!("{message}{untold}"));
+            let computes = computes.explained(|message| format!("{message}{outdated}"));
             desired.conditions.note(COMPUTES_UPGRADED, &computes);
         }
     }

@@ -168,8 +168,8 @@ pub(crate) async fn aggregates(session: &Session) -> Result<Vec<Aggregate>, Erro
     Ok(aggregates.collect())
 }
 
-/// Changes something. What is so already stays so, and so does a compute service that a person has disabled since it was listed: after
-/// each call, whatever came of it, the operator reads anew.
+/// Carries out a change. What is so already stays so, and so does a compute service that a person has disabled since it was listed: the
+/// operator lists compute services again after each call.
 pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), Error> {
     let nova = nova(session)?;
     if let Change::Disable { host, .. } | Change::Enable { host, .. } = change

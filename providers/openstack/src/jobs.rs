@@ -223,14 +223,14 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Keeps all files, for pods whose template isn't read: each try of a Job mounts those that the Job was created with.
+    /// Keeps all files of the service, for pods whose template isn't read.
     pub fn keep_files(&self, desired: &mut DesiredState) {
         for key in &self.files.keys {
             desired.keep(key.clone());
         }
     }
 
-    /// Keeps the files that each try of a Job mounts.
+    /// Keeps the files of a Job: each retry mounts those that the Job was created with.
     fn keep_files_of(&self, job: &Live<Seen>, desired: &mut DesiredState) {
         let files = files::of(self.service, volumes(job));
         desired.kept.extend(files);

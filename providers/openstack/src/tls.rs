@@ -1,7 +1,6 @@
 //! The certificate of a service's API.
 
-use c5c3_kinds::Manifest;
-use c5c3_kinds::cert_manager;
+use c5c3_kinds::{Manifest, cert_manager};
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
 use crate::component::Component;

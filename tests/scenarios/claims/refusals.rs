@@ -7,7 +7,7 @@ use super::activity;
 use super::tenants::CUSTOMER_B;
 use lab::claims::{CONTROL_PLANE, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, Site};
 
-/// A claim of the same name in another namespace is refused, and so is a change of it that is invalid. The elder doesn't notice.
+/// A claim of the same name in another namespace is refused, and so is a change of it that is invalid. The older claim isn't affected.
 pub async fn name_taken(site: &Site<'_>) -> Result<()> {
     // Crossplane may still wait until it tries again, after what happened to a pool and to the function.
     site.phase(OPENSTACK, CUSTOMER_B, "Ready").await?;

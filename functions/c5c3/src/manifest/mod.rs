@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use c5c3_kinds::Spec;
 use serde::{Deserialize, Serialize};
 
-/// A Kubernetes object with a spec, as it is composed.
+/// A Kubernetes object with a spec, as it is composed: unlike [`c5c3_kinds::Manifest`], with its kind.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest<S> {

@@ -9,7 +9,7 @@ use super::{Consumers, Pool, PoolComposite};
 use crate::composite::{CLAIM_NAME, CLAIM_NAMESPACE, Scope};
 
 /// The most pools that a claim is told to name instead of one that is missing.
-const MOST: usize = 10;
+const MOST_OFFERED: usize = 10;
 
 /// A composite resource that was fetched.
 pub(super) struct Fetched<'r, K: Pool> {
@@ -118,7 +118,7 @@ pub(super) fn others<K: Pool>(
             by: Match::Labels(labels),
         },
     );
-    names.into_iter().take(MOST).collect()
+    names.into_iter().take(MOST_OFFERED).collect()
 }
 
 /// Why a pool can't be read.

@@ -255,7 +255,7 @@ pub struct HypervisorShareStatus {
     /// Nodes that are due and not free yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<u32>,
-    /// Whether as many nodes as Ready needs worked when Nova last answered.
+    /// Whether enough nodes for Ready worked when Nova last answered.
     #[serde(skip_serializing_if = "is_default")]
     pub hosts_worked: bool,
     /// The `surplusSince` of this share, from the pool's status, for which `hosts` has the servers on leased nodes.

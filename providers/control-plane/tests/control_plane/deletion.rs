@@ -134,7 +134,7 @@ fn what_cannot_be_read_counts_as_there() {
 #[rstest]
 #[case::a_younger_one("younger", 1)]
 #[case::one_of_the_same_second_whose_name_comes_first("another", 0)]
-fn one_that_was_refused_goes_without_touching_the_one_that_runs(
+fn control_plane_that_was_refused_is_deleted_without_touching_the_running_one(
     #[case] name: &str,
     #[case] seconds: i64,
 ) {

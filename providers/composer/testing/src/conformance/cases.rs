@@ -25,7 +25,7 @@ pub const CASES: &[Case] = &[
     ("object with another owner is left alone", taken),
     (
         "object with another owner outlives the subject",
-        taken_to_the_end,
+        taken_outlives_subject,
     ),
     ("labels are set on what exists", labelled),
     ("labels are set on the observed version alone", outdated),
@@ -212,7 +212,7 @@ fn taken(runtime: &mut dyn Runtime) {
     assert_eq!(runtime.get(&map("old")), None);
 }
 
-fn taken_to_the_end(runtime: &mut dyn Runtime) {
+fn taken_outlives_subject(runtime: &mut dyn Runtime) {
     for (_, foreign) in of_others() {
         runtime.put(&map("foreign"), foreign);
         runtime.run(json!({ "apply": { "foreign": { "a": "ours" }, "own": {} } }));
