@@ -27,31 +27,8 @@ impl fmt::Display for Left<'_> {
 }
 
 impl Snapshot {
-    /// Adds the selected claims that are gone, with the Objects that are left of them. Without a name these are all Objects, so only
-    /// their metadata is read. Whoever may not list Objects sees none.
-    pub(super) async fn add_gone(&mut self, cluster: &Cluster, selection: &Selection) {
-        let name = selection.name.as_deref();
-        let name = name.map(|name| name.rsplit('/').next().unwrap_or_default());
-        if name.is_some() && self.claims(selection).next().is_some() {
-            return;
-        }
-        let mut objects = Vec::new();
-        for (api_version, label) in OBJECTS.into_iter().zip(["claim-name", "composite"]) {
-            let label = format!("crossplane.io/{label}");
-            let found = match name {
-                Some(name) => {
-                    let selector = format!("{label}={name}");
-                    cluster.list(api_version, "Object", &selector).await
-                }
-                None => cluster.list_metadata(api_version, "Object", &label).await,
-            };
-            objects.extend(found.unwrap_or_default());
-        }
-        self.insert_gone(objects, selection);
-    }
-
-    /// Adds the claims that aren't there and whose Objects are, with these.
-    fn insert_gone(&mut self, objects: Vec<Manifest>, selection: &Selection) {
+    /// Adds the selected claims that aren't there and of which Objects are left, with these.
+    pub(super) fn insert_gone(&mut self, objects: Vec<Manifest>, selection: &Selection) {
         let left = objects.into_iter().filter_map(|object| {
             let claim = gone(&object)?;
             let is_there = self.0.contains_key(&Key::of(HERE, &claim));
@@ -88,6 +65,26 @@ impl Snapshot {
         }
         lines
     }
+}
+
+/// The metadata of the Objects of all claims, or of those of a name, by which claims that are gone are found. They are read before the
+/// claims: one that is created meanwhile isn't taken for gone. Whoever may not list Objects sees none.
+pub(super) async fn objects_of_claims(cluster: &Cluster, selection: &Selection) -> Vec<Manifest> {
+    let name = selection.name.as_deref();
+    let name = name.map(|name| name.rsplit('/').next().unwrap_or_default());
+    let mut objects = Vec::new();
+    for (api_version, label) in OBJECTS.into_iter().zip(["claim-name", "composite"]) {
+        let label = format!("crossplane.io/{label}");
+        let selector = match name {
+            Some(name) => format!("{label}={name}"),
+            None => label,
+        };
+        let found = cluster
+            .list_metadata(api_version, "Object", &selector)
+            .await;
+        objects.extend(found.unwrap_or_default());
+    }
+    objects
 }
 
 /// The claim that an Object was composed for, as if it were gone.
@@ -349,7 +346,8 @@ mod tests {
         let cluster = management(control_plane(true), &asked);
         let mut snapshot = Snapshot::default();
         let all = Selection::default();
-        snapshot.add_gone(&cluster, &all).await;
+        let objects = objects_of_claims(&cluster, &all).await;
+        snapshot.insert_gone(objects, &all);
         let line = "○ OpenStackCluster tenant/cloud: Deleted\n";
         assert_eq!(snapshot.tree(&all, Page::PLAIN), line);
         let lists = asked.lock().unwrap();

@@ -55,7 +55,9 @@ const HERE: &str = "";
 /// The cluster can't be looked at, or there is nothing of the name.
 pub async fn status(cluster: &Cluster, selection: &Selection, form: Form) -> Result<String, Error> {
     let mut snapshot = Snapshot::default();
-    for sought in served(cluster).await? {
+    let served = served(cluster).await?;
+    let objects = left::objects_of_claims(cluster, selection).await;
+    for sought in served {
         let found = cluster
             .list(&sought.api_version, &sought.kind, sought.selector)
             .await?;
@@ -63,8 +65,8 @@ pub async fn status(cluster: &Cluster, selection: &Selection, form: Form) -> Res
             snapshot.insert(manifest);
         }
     }
+    snapshot.insert_gone(objects, selection);
     snapshot.add_objects(cluster).await;
-    snapshot.add_gone(cluster, selection).await;
     if let Some(name) = &selection.name
         && !snapshot.has(selection)
     {

@@ -127,12 +127,14 @@ fn sight(step: &Step, key: &Key, subject: &ControlPlane, observed: &ObservedStat
         Lookup::Found(object) => {
             is_taken = true;
             let message = match owner(&object) {
-                Some(owner) => format!(
-                    "{key} exists already and is composed for {}: delete that {}, or create this ControlPlane in another namespace",
+                Some(owner) if owner.namespace == subject.namespace() => format!(
+                    "{key} exists already and is composed for {}: delete that {}, or create this ControlPlane in another namespace; if \
+                     there is no such {} any more, delete the object, or name it in this ControlPlane as external",
                     owner.title(),
+                    owner.kind,
                     owner.kind
                 ),
-                None => format!(
+                _ => format!(
                     "{key} exists already and isn't this ControlPlane's: delete it, or name it in the ControlPlane as external"
                 ),
             };

@@ -15,7 +15,6 @@ use crate::leases::Leases;
 use crate::members::{self, Inventory};
 use crate::named;
 use crate::nova::{Aggregate, Change, Service, VALID, after};
-use crate::working::had_worked;
 
 /// The condition: whether no leased node has a compute service that is disabled since it registered. Every reconcile of a share reports it,
 /// since claims let Nova disable new compute services where it is reported.
@@ -74,6 +73,18 @@ pub fn note_unread(share: &Subject<HypervisorShareSpec>, why: &str, desired: &mu
         "Nova can't be asked which compute services are disabled since they registered: {why}"
     );
     desired.conditions.note(CONDITION, &unread(share, message));
+}
+
+/// Returns whether enough nodes for Ready worked by the last answer of Nova, as the status of a share says. That of an earlier operator or
+/// CustomResourceDefinition lacks `hostsWorked`, and conditions say it.
+pub fn had_worked(share: &Subject<HypervisorShareSpec>) -> bool {
+    let status = &share.status;
+    let mut conditions = status.conditions.iter();
+    let says = conditions.any(|said| {
+        let said = (said.type_.as_str(), said.status.as_str());
+        matches!(said, ("Ready", "True") | (CONDITION, "Unknown"))
+    });
+    status.hosts_worked || says
 }
 
 /// Unknown for a share whose hosts worked, since its servers run. Any other share waits for Nova: all of its hosts may be disabled.

@@ -16,11 +16,12 @@ use crate::agents::{self, CERTIFICATE, LIBVIRT, PROVIDERS, UPLINKS};
 use crate::compute_services::Computes;
 use crate::configuration::Configuration;
 use crate::drain::{self, DRAIN, Reports, WIPE};
+use crate::enabling::had_worked;
 use crate::leases::Leases;
 use crate::nodes::{self, LEASE, Node, PHASE};
 use crate::pod::{Agent, Nodes};
 use crate::traits::NOVA_COMPUTE;
-use crate::working::{Hosts, had_worked};
+use crate::working::Hosts;
 use crate::{hold, libvirt, status};
 
 /// What a share composes, once it has nodes.

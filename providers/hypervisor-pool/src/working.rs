@@ -23,6 +23,7 @@ use provider_openstack::Prerequisite;
 use crate::aggregate::WAITS;
 use crate::compute_services::Computes;
 use crate::drain::Reports;
+use crate::enabling::had_worked;
 use crate::leases::Leases;
 use crate::named;
 use crate::nodes::Node;
@@ -199,17 +200,13 @@ pub fn worked(share: &Subject<HypervisorShareSpec>, leases: &Leases, computes: &
         Lookup::Unknown(_) => return had_worked(share),
         Lookup::Missing => return false,
     };
+    let is_unread = computes.inside.is_none() && computes.listed.is_none();
+    if is_unread && leases.leased() > 0 {
+        return had_worked(share);
+    }
     let working = leases.in_phase(LeasePhase::Leased).filter(|node| {
         let fault = fault_in_nova(&node.metadata.name, services, computes);
         matches!(fault, None | Some(Fault::Disabled))
     });
     u32::try_from(working.count()).is_ok_and(|working| working >= leases.least())
-}
-
-/// Returns whether enough nodes for Ready worked by the last answer of Nova, as the status of a share says. That of an earlier operator or
-/// CustomResourceDefinition lacks `hostsWorked`, and Ready says it.
-pub fn had_worked(share: &Subject<HypervisorShareSpec>) -> bool {
-    let status = &share.status;
-    let mut conditions = status.conditions.iter();
-    status.hosts_worked || conditions.any(|said| said.type_ == "Ready" && said.status == "True")
 }
