@@ -20,6 +20,10 @@ impl Recipe<'_> {
             let progress = Progress::waiting(Reason::Starting, "waits for Nova's databases");
             self.states.push((cell.spec.name.clone(), progress));
         }
+        // The next reconcile takes the first for the one with the servers of the first cell, so those that are removed come last.
+        let order = |name: &str| self.cells.iter().position(|cell| cell.spec.name == name);
+        self.states
+            .sort_by_key(|(name, _)| order(name).unwrap_or(usize::MAX));
         for (name, state) in &mut self.states {
             for component in [NOVA_CONDUCTOR.name, NOVA_NOVNCPROXY.name] {
                 if state.is_ready() {

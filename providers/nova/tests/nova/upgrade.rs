@@ -188,6 +188,8 @@ fn computes_upgraded_names_a_removed_cell_that_is_not_deleted_yet() {
     });
     let delete = run(&mut cluster, "cell-delete");
     upgrade(&mut cluster);
+    let nova = cluster.get::<Custom<NovaSpec>>("nova").unwrap();
+    assert_eq!(nova["status"]["cells"][0]["name"], "cell1");
     let (_, _, message) = cluster.condition(&NOVA, "nova", "ComputesUpgraded");
     let untold = format!(
         ". Hypervisors of these cells haven't been told to run 2026.1: cell2 (waits for Job {delete}, which runs)"
