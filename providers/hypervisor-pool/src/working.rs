@@ -200,13 +200,11 @@ pub fn worked(share: &Subject<HypervisorShareSpec>, leases: &Leases, computes: &
         Lookup::Unknown(_) => return had_worked(share),
         Lookup::Missing => return false,
     };
-    let is_unread = computes.inside.is_none() && computes.listed.is_none();
-    if is_unread && leases.leased() > 0 {
-        return had_worked(share);
-    }
     let working = leases.in_phase(LeasePhase::Leased).filter(|node| {
         let fault = fault_in_nova(&node.metadata.name, services, computes);
         matches!(fault, None | Some(Fault::Disabled))
     });
-    u32::try_from(working.count()).is_ok_and(|working| working >= leases.least())
+    let suffices = u32::try_from(working.count()).is_ok_and(|working| working >= leases.least());
+    let is_read = computes.inside.is_some() || computes.listed.is_some();
+    suffices && (is_read || had_worked(share))
 }
