@@ -76,15 +76,11 @@ pub fn note_unread(share: &Subject<HypervisorShareSpec>, why: &str, desired: &mu
 }
 
 /// Returns whether enough nodes for Ready worked by the last answer of Nova, as the status of a share says. That of an earlier operator or
-/// CustomResourceDefinition lacks `hostsWorked`, and conditions say it.
+/// CustomResourceDefinition lacks `hostsWorked`, and Ready says it.
 pub fn had_worked(share: &Subject<HypervisorShareSpec>) -> bool {
     let status = &share.status;
     let mut conditions = status.conditions.iter();
-    let says = conditions.any(|said| {
-        let said = (said.type_.as_str(), said.status.as_str());
-        matches!(said, ("Ready", "True") | (CONDITION, "Unknown"))
-    });
-    status.hosts_worked || says
+    status.hosts_worked || conditions.any(|said| said.type_ == "Ready" && said.status == "True")
 }
 
 /// Unknown for a share whose hosts worked, since its servers run. Any other share waits for Nova: all of its hosts may be disabled.

@@ -254,21 +254,3 @@ fn share_that_an_earlier_operator_called_ready_stays_ready_while_nova_does_not_a
     later(&mut cluster);
     assert_eq!(ready(&cluster), "True");
 }
-
-/// Its agents restarted at the same time.
-#[test]
-fn share_whose_nova_an_earlier_operator_could_not_ask_becomes_ready_by_its_pods() {
-    let (mut cluster, nova) = working(3);
-    nova.change(|state| state.is_unreachable = true);
-    later(&mut cluster);
-    let mut status = cluster.get(&share_key("prod")).unwrap()["status"].clone();
-    status.as_object_mut().unwrap().remove("hostsWorked");
-    for condition in status["conditions"].as_array_mut().unwrap() {
-        if condition["type"] == "Ready" {
-            condition["status"] = json!("False");
-        }
-    }
-    cluster.set_status(&share_key("prod"), status);
-    later(&mut cluster);
-    assert_eq!(ready(&cluster), "True");
-}
