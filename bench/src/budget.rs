@@ -1,7 +1,8 @@
 //! Limits of instructions and sizes.
 
+use crate::case::Case;
 use crate::division::Pool;
-use crate::reconcile::{Case, Kind};
+use crate::reconcile::Kind;
 use crate::size::Size;
 
 /// Limit of the instructions of a call, as a multiple of the baseline with prost.

@@ -8,8 +8,9 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
 
 use crate::budget::Count;
+use crate::case::Case;
 use crate::division::Pool;
-use crate::reconcile::{Case, Kind};
+use crate::reconcile::Kind;
 use crate::report::{Counts, Measurements};
 use crate::size::Size;
 use crate::ways::Way;

@@ -4,6 +4,7 @@
 //! `bench requests FOLDER` writes the requests and their responses to files, for profiling.
 
 mod budget;
+mod case;
 mod count;
 mod division;
 mod ovn;
@@ -23,8 +24,9 @@ use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
 use function_c5c3_fixtures::Workload;
 
+use case::Case;
 use division::Pool;
-use reconcile::{Case, Kind};
+use reconcile::Kind;
 use ways::Way;
 
 #[derive(Parser)]

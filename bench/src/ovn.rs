@@ -10,7 +10,7 @@ use provider_composer_testing::{Cluster, System};
 use provider_ovn::{OvnCluster, ovsdb};
 use serde_json::{Value, json};
 
-use crate::reconcile::{Again, Case};
+use crate::case::{Again, Case};
 
 const NAMESPACE: &str = "openstack";
 /// Members of each database.

@@ -15,8 +15,8 @@ use provider_hypervisor_pool::assignment::{self, Share};
 use provider_hypervisor_pool::{HypervisorPool, LEASE, ROLE, SINCE};
 use serde_json::{Value, json};
 
+use crate::case::{Again, Case};
 use crate::division::Pool;
-use crate::reconcile::{Again, Case};
 
 const NODES: usize = 10_000;
 

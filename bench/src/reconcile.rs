@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use provider_composer::{Composed, Composer, Custom, Failure};
+use provider_composer::{Composed, Composer, Custom};
 use provider_control_plane_fixtures::Stage;
 use provider_glance::Glance;
 use provider_keystone::Keystone;
@@ -14,6 +14,7 @@ use provider_openstack_fixtures::{Cluster, documents};
 use provider_placement::Placement;
 use serde_json::json;
 
+use crate::case::{Again, Case};
 use crate::{ovn, pool, share};
 
 /// The resource that is reconciled.
@@ -38,18 +39,6 @@ pub enum Kind {
     /// With 50 nodes.
     HypervisorShare,
 }
-
-/// The state of the resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Case {
-    /// It is new.
-    New,
-    /// It runs, and nothing changes.
-    Running,
-}
-
-/// A reconcile that can be repeated.
-pub type Again = Box<dyn Fn() -> Result<Composed, Failure>>;
 
 impl Kind {
     /// The states that are counted. A HypervisorPool and its shares are new once, and each change of a node reconciles running ones.

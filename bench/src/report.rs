@@ -6,8 +6,9 @@ use crate::budget::{
     self, Count, LARGEST, MOST_OF_BASELINE, MOST_OF_DIVISION, MOST_OF_TENFOLD_CLAIM,
     MOST_OF_TENFOLD_POOL,
 };
+use crate::case::Case;
 use crate::division::Pool;
-use crate::reconcile::{Case, Kind};
+use crate::reconcile::Kind;
 use crate::size::Size;
 use crate::table::Cell::{self, Fixed, Measured};
 use crate::table::Table;

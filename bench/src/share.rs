@@ -10,7 +10,7 @@ use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::{HypervisorPool, HypervisorShare, LEASE, ROLE, SINCE};
 use serde_json::json;
 
-use crate::reconcile::Again;
+use crate::case::Again;
 
 const NODES: usize = 50;
 const CONTROL_PLANE: &str = "prod";
