@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use c5c3_api::Generation;
 use c5c3_plan::graph::Picture;
+use c5c3_plan::images::Mirror;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use function_runtime::{
     DEFAULT_ADDRESS, DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_METRICS_ADDRESS, LogFormat,
 };
 
-use crate::images::Images;
+use crate::metrics_address::MetricsAddress;
 
 /// OpenStack control planes as a service.
 #[derive(Parser)]
@@ -158,30 +159,6 @@ pub struct LabelsInjector {
     /// How log lines look
     #[arg(long, value_enum, default_value_t = Log::Json)]
     pub log_format: Log,
-}
-
-/// An address, or none.
-#[derive(Clone, Copy)]
-pub struct MetricsAddress(pub Option<SocketAddr>);
-
-impl std::str::FromStr for MetricsAddress {
-    type Err = std::net::AddrParseError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "none" => Ok(Self(None)),
-            address => address.parse().map(|address| Self(Some(address))),
-        }
-    }
-}
-
-impl std::fmt::Display for MetricsAddress {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            Some(address) => address.fmt(out),
-            None => out.write_str("none"),
-        }
-    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -343,6 +320,40 @@ pub enum Output {
     Json,
     /// The configuration files of the services and of their agents on hypervisors, without secrets
     Config,
+}
+
+#[derive(Args)]
+pub struct Images {
+    /// OpenStack releases, for instance 2025.2; none given: all that this version knows
+    #[arg(value_name = "RELEASE")]
+    pub releases: Vec<String>,
+    /// Say what to copy to this registry, with a path in it or without
+    #[arg(long, value_name = "REGISTRY")]
+    pub mirror: Option<Mirror>,
+    /// List Cortex's image too, which this project doesn't publish: it can be copied where you have it
+    #[arg(long)]
+    pub cortex: bool,
+    /// How they are listed
+    #[arg(long, short, value_enum, value_name = "FORM", default_value_t = ImagesOutput::Table)]
+    pub output: ImagesOutput,
+    /// Compositions, or inputs of them, to use instead of the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub compositions: Option<PathBuf>,
+}
+
+/// How images are listed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ImagesOutput {
+    /// For people
+    Table,
+    /// A list of images, each with its digest, its place in the mirror, and what sets it
+    Json,
+    /// The same as YAML
+    Yaml,
+    /// A line for each image: its place, a space, and its place in the mirror
+    Copy,
+    /// What `skopeo sync --src yaml` copies
+    Skopeo,
 }
 
 #[derive(Args)]

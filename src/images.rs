@@ -1,48 +1,13 @@
 //! The command `images`.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use c5c3_plan::Format;
-use c5c3_plan::images::{Mirror, copies, images, listing, skopeo, table};
-use clap::{Args, ValueEnum};
+use c5c3_plan::images::{copies, images, listing, skopeo, table};
 
+use crate::cli::{Images, ImagesOutput};
 use crate::task::{compositions, print};
-
-#[derive(Args)]
-pub struct Images {
-    /// OpenStack releases, for instance 2025.2; none given: all that this version knows
-    #[arg(value_name = "RELEASE")]
-    pub releases: Vec<String>,
-    /// Say what to copy to this registry, with a path in it or without
-    #[arg(long, value_name = "REGISTRY")]
-    pub mirror: Option<Mirror>,
-    /// List Cortex's image too, which this project doesn't publish: it can be copied where you have it
-    #[arg(long)]
-    pub cortex: bool,
-    /// How they are listed
-    #[arg(long, short, value_enum, value_name = "FORM", default_value_t = ImagesOutput::Table)]
-    pub output: ImagesOutput,
-    /// Compositions, or inputs of them, to use instead of the built-in ones
-    #[arg(long, value_name = "DIR")]
-    pub compositions: Option<PathBuf>,
-}
-
-/// How images are listed.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ImagesOutput {
-    /// For people
-    Table,
-    /// A list of images, each with its digest, its place in the mirror, and what sets it
-    Json,
-    /// The same as YAML
-    Yaml,
-    /// A line for each image: its place, a space, and its place in the mirror
-    Copy,
-    /// What `skopeo sync --src yaml` copies
-    Skopeo,
-}
 
 /// Lists the images of releases.
 pub fn run(arguments: &Images) -> Result<ExitCode> {

@@ -2,6 +2,7 @@
 
 mod cli;
 mod images;
+mod metrics_address;
 mod operators;
 mod task;
 
