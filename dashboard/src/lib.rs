@@ -1,12 +1,13 @@
 //! A read-only web page of claims, pools, nodes and storage, with the rights of its viewer.
 //!
-//! `request` is which page is asked for, `read` lists what is on it, `tables` and `pages` draw it, and `server` answers. Only `read`
-//! talks to the API server; drawing is pure.
+//! `request` is which page is asked for, `parts` what is on it, `read` lists that, `tables` and `pages` draw it, and `server` answers. Only
+//! `read` talks to the API server; drawing is pure.
 
 mod cache;
 mod cells;
 mod frame;
 mod pages;
+mod parts;
 mod read;
 mod request;
 mod server;
@@ -94,7 +95,7 @@ impl Options {
 /// The kinds that a dashboard lists. A viewer who may list them sees everything.
 pub fn kinds() -> Vec<ResourceKind> {
     let tables = tables::ALL.iter().map(|table| table.kind);
-    let mut kinds: Vec<ResourceKind> = tables.chain(pages::KINDS).collect();
+    let mut kinds: Vec<ResourceKind> = tables.chain(parts::KINDS).collect();
     kinds.sort();
     kinds.dedup();
     kinds

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use provider_composer::ResourceKind;
 use tokio::time::timeout;
 
-use crate::pages::{Content, Part};
+use crate::parts::Part;
 use crate::request::Request;
 
 /// How long the API server may take for a list.
@@ -40,6 +40,9 @@ pub struct Listed {
     /// What there is.
     pub outcome: Result<Batch, Trouble>,
 }
+
+/// What was listed for a page, in its order.
+pub type Content = Vec<(Part, Listed)>;
 
 /// Lists everything that a page shows.
 ///

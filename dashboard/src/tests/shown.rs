@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::api::{
     Api, CLAIMS, HYPERVISOR_CLUSTERS, NODES, POOLS, SHARES, STORAGE_CLUSTERS, object, page,
 };
-use crate::pages::{Part, draw};
+use crate::pages::draw;
+use crate::parts::Part;
 use crate::read::{Listed, Trouble};
 use crate::request::Request;
 use crate::server::Viewers;
