@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_plan::{Applied, Files, Key, Listing, Manifest, Plan, Settings, plan};
+use provider_composer::Owner;
 use provider_composer::reconcile::{Existing, Management};
-use provider_composer::{Access, Owner, ResourceKind};
 use provider_operators::control_plane_operators;
 
 use crate::cluster::Cluster;
 use crate::difference::Difference;
 use crate::error::Error;
-use crate::snapshot::owner_of;
+use crate::snapshot::{composed, owner_of};
 
 /// How often a plan is made again because more of the cluster turns out to matter.
 const ROUNDS: usize = 20;
@@ -124,15 +124,6 @@ async fn left(plan: &Plan, name: &str, cluster: &Cluster) -> Result<Vec<Manifest
         }));
     }
     Ok(left)
-}
-
-/// The kinds that our operators make.
-pub fn composed() -> BTreeSet<ResourceKind> {
-    let operators = control_plane_operators();
-    let uses = operators.iter().flat_map(|operator| operator.uses());
-    uses.filter(|used| used.access == Access::Composes)
-        .map(|used| used.kind)
-        .collect()
 }
 
 /// Whether an operator deletes an object of a resource when the resource doesn't want it any more.

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_plan::{Branch, ClaimKind, Key, Manifest, Mark, Operated, Page, operated, readiness};
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Operator, Owner, Resource};
+use provider_composer::{Access, Operator, Owner, Resource, ResourceKind};
 use provider_operators::control_plane_operators;
 
-use crate::against::composed;
 use crate::cluster::Cluster;
 use crate::error::Error;
 
@@ -133,6 +132,15 @@ fn sought() -> BTreeSet<Sought> {
     };
     let made: Vec<Sought> = made.filter(|sought| !is_subject(sought)).collect();
     claims.chain(subjects).chain(made).collect()
+}
+
+/// The kinds that our operators make.
+pub(crate) fn composed() -> BTreeSet<ResourceKind> {
+    let operators = control_plane_operators();
+    let uses = operators.iter().flat_map(|operator| operator.uses());
+    uses.filter(|used| used.access == Access::Composes)
+        .map(|used| used.kind)
+        .collect()
 }
 
 impl Snapshot {
