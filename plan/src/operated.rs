@@ -1,5 +1,7 @@
 //! What one of this project's operators composes for a resource.
 
+use std::cmp::Ordering;
+
 use c5c3_api::Condition;
 use serde_json::Value;
 
@@ -8,7 +10,6 @@ use crate::controller::Controller;
 use crate::graph::Graph;
 use crate::manifest::Manifest;
 use crate::operators;
-use crate::outcome::{PlannedObject, State};
 use crate::readiness::{Readiness, conditions, readiness};
 use crate::store::{Key, Store};
 
@@ -29,6 +30,34 @@ pub struct Operated {
     pub graph: Option<Graph>,
     /// The same as manifests, without status.
     pub manifests: Vec<Manifest>,
+}
+
+/// An object in a cluster.
+#[derive(Clone, Debug)]
+pub struct PlannedObject {
+    /// API group; empty for Kubernetes' own first one.
+    pub group: String,
+    /// Namespace; empty for a cluster-scoped object.
+    pub namespace: String,
+    /// Kind.
+    pub kind: String,
+    /// Name.
+    pub name: String,
+    /// How far it is.
+    pub state: State,
+    /// The message of its operator, while it waits.
+    pub says: String,
+    /// What one of this project's operators composes for it.
+    pub operated: Option<Box<Operated>>,
+}
+
+/// How far an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// It is as wanted and works.
+    Ready,
+    /// It waits for an operator.
+    Waiting(Option<&'static str>),
 }
 
 impl Operated {
@@ -110,6 +139,16 @@ impl Operated {
                 (ready.count(), self.made.len())
             }
         }
+    }
+}
+
+impl PlannedObject {
+    /// The order in which objects are shown.
+    pub fn order(&self, other: &Self) -> Ordering {
+        let key = |object: &Self| {
+            [&object.namespace, &object.kind, &object.group, &object.name].map(String::clone)
+        };
+        key(self).cmp(&key(other))
     }
 }
 

@@ -1,6 +1,5 @@
 //! The result of a plan, for each claim.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::Condition;
@@ -15,7 +14,7 @@ use crate::crossplane::{Composite, Crossplane, Event};
 use crate::graph::Graph;
 use crate::kind::ClaimKind;
 use crate::manifest::Manifest;
-use crate::operated::Operated;
+use crate::operated::{Operated, PlannedObject, State};
 use crate::secret_path::SecretPath;
 use crate::store::{Key, MANAGEMENT, Store};
 use crate::{operators, provider};
@@ -90,44 +89,6 @@ pub struct Planned {
     pub holds: Vec<String>,
     /// The paths on which secrets travel between clusters.
     pub secret_paths: Vec<SecretPath>,
-}
-
-/// An object in a cluster.
-#[derive(Clone, Debug)]
-pub struct PlannedObject {
-    /// API group; empty for Kubernetes' own first one.
-    pub group: String,
-    /// Namespace; empty for a cluster-scoped object.
-    pub namespace: String,
-    /// Kind.
-    pub kind: String,
-    /// Name.
-    pub name: String,
-    /// How far it is.
-    pub state: State,
-    /// The message of its operator, while it waits.
-    pub says: String,
-    /// What one of this project's operators composes for it.
-    pub operated: Option<Box<Operated>>,
-}
-
-/// How far an object is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
-    /// It is as wanted and works.
-    Ready,
-    /// It waits for an operator.
-    Waiting(Option<&'static str>),
-}
-
-impl PlannedObject {
-    /// The order in which objects are shown.
-    pub fn order(&self, other: &Self) -> Ordering {
-        let key = |object: &Self| {
-            [&object.namespace, &object.kind, &object.group, &object.name].map(String::clone)
-        };
-        key(self).cmp(&key(other))
-    }
 }
 
 impl Plan {

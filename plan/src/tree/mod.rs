@@ -1,6 +1,7 @@
 //! A plan for people.
 
 mod branch;
+mod lines;
 mod operated;
 mod phases;
 
@@ -15,7 +16,8 @@ use crate::control_plane;
 use crate::crossplane::Event;
 use crate::crossplane::required::Wanted;
 use crate::manifest::{Manifest, path};
-use crate::outcome::{Plan, Planned, PlannedObject, State};
+use crate::operated::{PlannedObject, State};
+use crate::outcome::{Plan, Planned};
 use crate::secret_path::SecretPath;
 
 /// Shows a plan: for each claim what is composed in which cluster and what operators make of it, the order of deletion,
@@ -206,7 +208,7 @@ fn deletion(planned: &Planned) -> Branch {
             .into_iter()
             .map(|(kind, count)| match count {
                 1 => kind.to_owned(),
-                count => format!("{count} {}", operated::plural(kind)),
+                count => format!("{count} {}", lines::plural(kind)),
             })
             .collect();
         Branch::new(format!("{number}. {}", kinds.join(", ")))

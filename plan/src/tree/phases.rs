@@ -1,10 +1,10 @@
 //! A control plane phase by phase, with what waits for what.
 
 use super::branch::{Branch, Mark};
-use super::operated::lines;
+use super::lines::lines;
 use super::told;
 use crate::graph::{Graph, Node, Progress};
-use crate::outcome::PlannedObject;
+use crate::operated::PlannedObject;
 
 /// K-ORC's kinds are of this group: what the service catalogue consists of.
 const CATALOGUE: &str = "openstack.k-orc.cloud";
