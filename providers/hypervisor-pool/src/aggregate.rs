@@ -6,10 +6,10 @@ use c5c3_api::hypervisor::HypervisorShareSpec;
 use provider_composer::{Progress, Reason, Subject};
 
 use crate::asked::AT_ONCE;
+use crate::identity::identity;
 use crate::members::{self, Inventory};
 use crate::named;
 use crate::nova::{Aggregate, Change};
-use crate::share::identity;
 use crate::zone::{self, OccupantsOf};
 
 /// Key of an aggregate's metadata: the identity of the share that it is of. Shares of a control plane in several pools have one name.

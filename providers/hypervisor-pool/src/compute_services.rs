@@ -56,7 +56,7 @@ pub fn reconcile(
     desired: &mut DesiredState,
 ) -> Result<Computes, Failure> {
     let held = hold::held(share.name(), observed);
-    let lost = recorded::no_longer_leased(share, leases, held);
+    let lost = recorded::no_longer_leased(share, leases.nodes(), held);
     let is_asked = leases.surplus_since().is_some();
     let nova = nova(share, observed);
     let progress = progress(&nova, leases);

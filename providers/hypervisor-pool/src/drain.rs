@@ -7,7 +7,6 @@ use c5c3_api::nova::NovaSpec;
 use provider_composer::{Custom, Live, ObservedState, Resource, Subject};
 use provider_openstack::Prerequisite;
 
-use crate::hold::HOLD;
 use crate::lifecycle::{Evidence, Nova};
 use crate::nodes::{self, Node};
 use crate::pods::{self, Pods};
@@ -16,6 +15,8 @@ use crate::pods::{self, Pods};
 pub const DRAIN: &str = "drain";
 /// The DaemonSet whose pods are Ready on nodes that are wiped.
 pub const WIPE: &str = "wipe";
+/// What labels and names of the objects have that keep Gardener from deleting nodes.
+pub const HOLD: &str = "hold";
 
 /// How the namespace of a share's agents begins.
 pub const NAMESPACE_PREFIX: &str = "agents-";

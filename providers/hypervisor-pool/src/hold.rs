@@ -32,13 +32,12 @@ use provider_composer::{
 use provider_openstack::{digest, selector};
 use serde::Deserialize;
 
+use crate::drain::{self, HOLD};
 use crate::leases::Leases;
 use crate::nodes::{self, LEASE, Node, PHASE};
 use crate::pod::{COMPONENT, Rights, container, on_node, resources};
-use crate::{drain, images, named};
+use crate::{images, named};
 
-/// What labels and names of these objects have.
-pub const HOLD: &str = "hold";
 /// Label of a pod that holds a node: the node, as the names of its objects have it.
 const NODE: &str = "c5c3.io/node";
 /// The user that the pods run as, who owns nothing.

@@ -12,6 +12,7 @@ mod dead;
 mod drain;
 mod enabling;
 mod hold;
+mod identity;
 mod images;
 mod leases;
 mod leftovers;

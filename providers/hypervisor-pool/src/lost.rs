@@ -11,8 +11,7 @@ use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, 
 
 use crate::api::{Api, report};
 use crate::asked::{AT_ONCE, DRAWN, NEAREST, drawn};
-use crate::drain;
-use crate::hold::HOLD;
+use crate::drain::{self, HOLD};
 use crate::members::known;
 use crate::named;
 use crate::nodes::{FORMER_LEASE, LEASE, SINCE};

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
-use provider_composer::{ObservedState, Subject};
+use provider_composer::{Live, ObservedState, Subject};
 
-use crate::leases::Leases;
 use crate::nodes::Node;
 
 /// How many lost nodes a status names.
@@ -30,12 +29,12 @@ pub fn is_full(share: &Subject<HypervisorShareSpec>) -> bool {
 /// nodes at most. What protects a lost node is deleted in the reconcile that writes the node to the status.
 pub fn no_longer_leased(
     share: &Subject<HypervisorShareSpec>,
-    leases: &Leases,
+    leased: &[Live<Node>],
     held: BTreeSet<String>,
 ) -> BTreeSet<String> {
     let mut lost = held;
     lost.extend(may_have_servers(share).map(str::to_owned));
-    for node in leases.nodes() {
+    for node in leased {
         lost.remove(&node.metadata.name);
     }
     lost

@@ -12,11 +12,13 @@ use provider_openstack::{Prerequisite, all, issuance, progress};
 use serde_json::{Value, json};
 
 use crate::agents::migration::{self, MIGRATION};
-use crate::agents::{self, CERTIFICATE, LIBVIRT, PROVIDERS, UPLINKS};
+use crate::agents::uplinks::{self, UPLINKS};
+use crate::agents::{self, CERTIFICATE, LIBVIRT, PROVIDERS};
 use crate::compute_services::Computes;
 use crate::configuration::Configuration;
 use crate::drain::{self, DRAIN, Reports, WIPE};
 use crate::enabling::had_worked;
+use crate::identity::identity;
 use crate::leases::Leases;
 use crate::nodes::{self, LEASE, Node, PHASE};
 use crate::pod::{Agent, Nodes};
@@ -174,11 +176,11 @@ impl<'a> Share<'a> {
             return;
         }
         let zone = spec.availability_zone.as_deref();
-        let agent = agents::uplinks(&spec.agents, pool, zone);
+        let agent = uplinks::uplinks(&spec.agents, pool, zone);
         let set = agent.daemon_set(UPLINKS, self.nodes(UPLINKS, observed), Vec::new());
         desired.apply(&self.namespace, UPLINKS, &set);
         let nodes = self.leases.in_phase(LeasePhase::Leased);
-        let ready = status::uplinks(&self.namespace, nodes, self.reports.pods());
+        let ready = uplinks::progress(&self.namespace, nodes, self.reports.pods());
         desired.conditions.note("UplinksReady", &ready);
     }
 
@@ -320,11 +322,4 @@ fn providers_map(text: &str) -> ConfigMap {
         )])),
         ..ConfigMap::default()
     }
-}
-
-/// Returns the identity of the share whose files and servers are on the nodes. It outlasts the share, which has another UID where it is
-/// created again. None while the share has no UID either, as in a plan.
-pub fn identity(share: &Subject<HypervisorShareSpec>) -> Option<&str> {
-    let identity = share.spec.identity.as_deref();
-    identity.or(share.metadata.uid.as_deref())
 }

@@ -6,10 +6,8 @@ use k8s_openapi::api::apps::v1::DaemonSet;
 use provider_composer::{Live, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::Prerequisite;
 
-use crate::agents::UPLINKS;
 use crate::named;
 use crate::nodes::Node;
-use crate::pod::COMPONENT;
 use crate::pods::{self, Pods};
 
 /// What nodes lack of what their agents need: each node with a message.
@@ -63,60 +61,6 @@ pub fn requirements(lacks: &Prerequisite<Lacks>) -> Progress {
     let failures = lacks.map(|(node, message)| format!("node {node}: {message}"));
     let failures: Vec<String> = failures.collect();
     Progress::failed(Reason::RequirementMissing, named(&failures, "; "))
-}
-
-/// Whether the nodes that are Ready have uplinks to all physical networks, and why interfaces are refused: the termination message of the
-/// agent's container, which exits whenever that changes. The first pod of a node counts.
-pub fn uplinks<'a>(
-    namespace: &str,
-    nodes: impl Iterator<Item = &'a Live<Node>>,
-    pods: &Prerequisite<Pods>,
-) -> Progress {
-    let pods = match pods {
-        Ok(pods) => pods,
-        Err(unknown) => return unknown.clone(),
-    };
-    let nodes = nodes.filter(|node| node.body.is_ready());
-    let names: Vec<&str> = nodes.map(|node| node.metadata.name.as_str()).collect();
-    let (mut refusals, mut lacking, mut absent) = (Vec::new(), Vec::new(), Vec::new());
-    for &name in &names {
-        let Some(pod) = pods.of(UPLINKS, name).find(|pod| pods::runs(pod)) else {
-            absent.push(name);
-            continue;
-        };
-        match pods::last_message(pod) {
-            Some(refusal) => refusals.push(format!("node {name}: {refusal}")),
-            None if !pods::is_ready(pod) => lacking.push(name),
-            None => {}
-        }
-    }
-    let mut messages = Vec::new();
-    if !refusals.is_empty() {
-        messages.push(named(&refusals, "; "));
-    }
-    if !lacking.is_empty() {
-        messages.push(format!(
-            "{} of {} nodes lack an uplink to a physical network, and have no gateways to it: {}. If they are to have some, see \
-             `kubectl logs -n {namespace} -l {COMPONENT}={UPLINKS} --prefix`, and set interface of the network in the pool",
-            lacking.len(),
-            names.len(),
-            named(&lacking, ", ")
-        ));
-    }
-    let reason = match messages.as_slice() {
-        [] => Reason::Starting,
-        _ => Reason::UplinkMissing,
-    };
-    if !absent.is_empty() {
-        messages.push(format!(
-            "waits for the pods of {UPLINKS} on {}: see `kubectl get pods -n {namespace} -l {COMPONENT}={UPLINKS} -o wide`",
-            named(&absent, ", ")
-        ));
-    }
-    match messages.as_slice() {
-        [] => Progress::Ready,
-        messages => Progress::waiting(reason, messages.join("; ")),
-    }
 }
 
 /// Whether Kubernetes counts an agent as down on a node that is to run it, or not; not if the pods can't be read. A pod that is missing

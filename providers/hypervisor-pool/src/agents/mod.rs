@@ -4,7 +4,7 @@ mod compute;
 mod ending;
 pub mod migration;
 mod network;
-mod uplinks;
+pub mod uplinks;
 
 use c5c3_api::hypervisor::{Agents, Datapath};
 use k8s_openapi::api::core::v1::{Container, Volume, VolumeMount};
@@ -12,7 +12,6 @@ use k8s_openapi::api::core::v1::{Container, Volume, VolumeMount};
 pub use self::compute::{libvirt, nova_compute};
 pub use self::ending::{drain, wipe};
 pub use self::network::{neutron_agent, open_vswitch, ovn_controller};
-pub use self::uplinks::{UPLINKS, uplinks};
 use crate::pod::host_folder;
 
 /// The ConfigMap with libvirt's configuration, and the volume that it is.

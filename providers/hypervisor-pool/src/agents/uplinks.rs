@@ -2,11 +2,14 @@
 
 use c5c3_api::hypervisor::{Agents, HypervisorPoolSpec};
 use k8s_openapi::api::core::v1::Container;
-use provider_openstack::{empty_dir, variable};
+use provider_composer::{Live, Progress, Reason};
+use provider_openstack::{Prerequisite, empty_dir, variable};
 
 use super::{datapath, gateway_option, run_openvswitch, zone_option};
-use crate::images;
-use crate::pod::{Agent, Pace, Processes, Rights, container, mount, probe, resources};
+use crate::nodes::Node;
+use crate::pod::{Agent, COMPONENT, Pace, Processes, Rights, container, mount, probe, resources};
+use crate::pods::{self, Pods};
+use crate::{images, named};
 
 /// The DaemonSet whose pods are Ready on nodes with an uplink to every physical network of the pool.
 pub const UPLINKS: &str = "uplinks";
@@ -59,5 +62,59 @@ pub fn uplinks(settings: &Agents, pool: &HypervisorPoolSpec, zone: Option<&str>)
         pace: Pace::All,
         grace: 1,
         configuration: String::new(),
+    }
+}
+
+/// Whether the nodes that are Ready have uplinks to all physical networks, and why interfaces are refused: the termination message of the
+/// agent's container, which exits whenever that changes. The first pod of a node counts.
+pub fn progress<'a>(
+    namespace: &str,
+    nodes: impl Iterator<Item = &'a Live<Node>>,
+    pods: &Prerequisite<Pods>,
+) -> Progress {
+    let pods = match pods {
+        Ok(pods) => pods,
+        Err(unknown) => return unknown.clone(),
+    };
+    let nodes = nodes.filter(|node| node.body.is_ready());
+    let names: Vec<&str> = nodes.map(|node| node.metadata.name.as_str()).collect();
+    let (mut refusals, mut lacking, mut absent) = (Vec::new(), Vec::new(), Vec::new());
+    for &name in &names {
+        let Some(pod) = pods.of(UPLINKS, name).find(|pod| pods::runs(pod)) else {
+            absent.push(name);
+            continue;
+        };
+        match pods::last_message(pod) {
+            Some(refusal) => refusals.push(format!("node {name}: {refusal}")),
+            None if !pods::is_ready(pod) => lacking.push(name),
+            None => {}
+        }
+    }
+    let mut messages = Vec::new();
+    if !refusals.is_empty() {
+        messages.push(named(&refusals, "; "));
+    }
+    if !lacking.is_empty() {
+        messages.push(format!(
+            "{} of {} nodes lack an uplink to a physical network, and have no gateways to it: {}. If they are to have some, see \
+             `kubectl logs -n {namespace} -l {COMPONENT}={UPLINKS} --prefix`, and set interface of the network in the pool",
+            lacking.len(),
+            names.len(),
+            named(&lacking, ", ")
+        ));
+    }
+    let reason = match messages.as_slice() {
+        [] => Reason::Starting,
+        _ => Reason::UplinkMissing,
+    };
+    if !absent.is_empty() {
+        messages.push(format!(
+            "waits for the pods of {UPLINKS} on {}: see `kubectl get pods -n {namespace} -l {COMPONENT}={UPLINKS} -o wide`",
+            named(&absent, ", ")
+        ));
+    }
+    match messages.as_slice() {
+        [] => Progress::Ready,
+        messages => Progress::waiting(reason, messages.join("; ")),
     }
 }
