@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::control_plane::ControlPlaneSpec;
 use provider_composer::{Failure, Reason};
-use provider_openstack::NEUTRON;
 pub use provider_openstack::Node;
 pub use provider_openstack::graph::{GRAPH, INFRASTRUCTURE, Step, needed_by};
+use provider_openstack::{NEUTRON, SERVICES, ServiceDefinition};
 
 /// The part of the graph that one control plane has.
 ///
@@ -85,4 +85,10 @@ impl Graph {
         let needs = step.needs.iter().filter(|node| self.contains(**node));
         needs.map(|node| node.step())
     }
+}
+
+/// The definition of a node; none where it has no API in the catalogue.
+pub(crate) fn definition(node: Node) -> Option<&'static ServiceDefinition> {
+    let mut services = SERVICES.into_iter();
+    services.find(|service| service.node == node)
 }

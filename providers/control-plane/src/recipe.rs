@@ -4,8 +4,7 @@ use c5c3_api::control_plane::{CephPoolNames, ControlPlaneServices, ControlPlaneS
 use provider_composer::{Key, ObservedState, Owner, Resource, ResourceKind, Subject};
 use provider_openstack::ServiceDefinition;
 
-use crate::graph::{Graph, Node};
-use crate::services::definition;
+use crate::graph::{Graph, Node, definition};
 
 /// The resource that all is composed for.
 pub type ControlPlane = Subject<ControlPlaneSpec>;

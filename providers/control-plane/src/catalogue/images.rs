@@ -2,11 +2,7 @@
 //!
 //! An image has its checksum as a tag, and how K-ORC reads the file as another one, so that K-ORC takes over only an image with the same
 //! content: one that left the spec and returns as it was, and neither a corrected one nor one of a user that is called the same.
-//!
-//! What K-ORC says of an image can have checksums, addresses inside the platform, and signed URLs that a redirect led to. No condition
-//! repeats it.
 
-use c5c3_api::Condition;
 use c5c3_api::control_plane::ServerImage;
 use c5c3_kinds::korc::{
     Image, ImageContent, ImageDownload, ImageHash, ImageProperties, Made, Managed,
@@ -15,32 +11,25 @@ use provider_composer::{DesiredState, Failure, Key, Progress, Reason};
 use serde_json::Value;
 
 use super::first_unready;
-use super::korc::{Korc, is_final, waiting};
-use super::offers::IMAGES;
+use super::korc::{Korc, waiting};
 use crate::Recipe;
-use crate::survey::Survey;
 
 /// The condition about images. Ready doesn't wait for it: downloads take long, and depend on servers of others.
 const CONDITION: &str = "ImagesReady";
-/// K-ORC's condition about the last download.
-pub(super) const DOWNLOADING: &str = "Downloading";
-/// What K-ORC says of a checksum that differs
-/// (<https://github.com/k-orc/openstack-resource-controller/blob/v2.6.0/internal/controllers/image/upload.go>).
-const MISMATCH: &str = "download hash verification failed";
 /// Where an object has the URL.
 const URL: &str = "/spec/resource/content/download/url";
 
-/// Composes images once Glance is ready, and from then on.
+/// Composes images. `may_create` is whether Glance is ready for new ones; none where Glance or K-ORC is disabled.
 ///
 /// # Errors
 /// An object can't be written.
 pub(super) fn compose(
     recipe: &Recipe<'_>,
-    survey: &Survey,
+    may_create: Option<bool>,
     desired: &mut DesiredState,
 ) -> Result<(), Failure> {
     let images = &recipe.spec().bootstrap.images;
-    let progress = match IMAGES.may_create(recipe, survey, desired) {
+    let progress = match may_create {
         Some(may_create) => {
             let owned = recipe.composed([Image::KIND]).ok();
             let mut korc = Korc::new(recipe, desired);
@@ -105,24 +94,6 @@ fn has_content(object: &Value, image: &ServerImage) -> bool {
         && text("content/diskFormat") == image.disk_format.name()
         && number("properties/minDiskGB") == u64::from(image.min_disk)
         && number("properties/minMemoryMB") == u64::from(image.min_ram)
-}
-
-/// Returns why an image isn't ready, without K-ORC's own text.
-pub(super) fn why(key: &Key, progressing: &Condition, downloading: Option<&Condition>) -> String {
-    let failed = downloading.filter(|it| it.status == "False" && it.reason != "Success");
-    match failed {
-        Some(it) if it.message.contains(MISMATCH) => {
-            "its checksum differs from that of the downloaded file".to_owned()
-        }
-        None if !is_final(&progressing.reason) && progressing.reason != "TransientError" => {
-            "it isn't in Glance yet, and K-ORC downloads one image at a time".to_owned()
-        }
-        _ => format!(
-            "the download failed: see `kubectl describe image {} -n {}`",
-            key.name,
-            key.namespace.as_deref().unwrap_or_default()
-        ),
-    }
 }
 
 /// How K-ORC reads the file, and what servers need: what it can't change of an image.

@@ -11,7 +11,6 @@ use provider_composer::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::images;
 use crate::Recipe;
 use crate::credentials::keystone::{
     Access, Answer, Call, Change, Query, SYSTEM, Scope, external_request,
@@ -22,6 +21,12 @@ use crate::credentials::{CA, CLOUD, CLOUDS_YAML, Sealed, VOLUMES};
 pub(super) const PROJECT: &str = "service";
 /// Secret with the clouds.yaml that K-ORC works with.
 pub(super) const CLOUDS: &str = "k-orc-clouds";
+
+/// K-ORC's condition about the last download.
+const DOWNLOADING: &str = "Downloading";
+/// What K-ORC says of a checksum that differs
+/// (<https://github.com/k-orc/openstack-resource-controller/blob/v2.6.0/internal/controllers/image/upload.go>).
+const MISMATCH: &str = "download hash verification failed";
 
 /// The catalogue being composed.
 pub(super) struct Korc<'a> {
@@ -122,8 +127,8 @@ impl<'a> Korc<'a> {
         }
         let why = |it: &Condition| match key.kind == Image::KIND {
             true => {
-                let downloading = condition(images::DOWNLOADING).found().flatten();
-                images::why(key, it, downloading.as_ref())
+                let downloading = condition(DOWNLOADING).found().flatten();
+                why_image_is_unready(key, it, downloading.as_ref())
             }
             false => it.message.clone(),
         };
@@ -206,8 +211,31 @@ fn understood(answer: Lookup<Arc<Value>>) -> Result<Answer, Progress> {
 }
 
 /// Reasons for which K-ORC doesn't try again until the spec changes (its api/v1alpha1/conditions.go).
-pub(super) fn is_final(reason: &str) -> bool {
+fn is_final(reason: &str) -> bool {
     matches!(reason, "InvalidConfiguration" | "UnrecoverableError")
+}
+
+/// Returns why an image isn't ready, without K-ORC's own text, which can have checksums, addresses inside the platform, and signed URLs
+/// that a redirect led to.
+fn why_image_is_unready(
+    key: &Key,
+    progressing: &Condition,
+    downloading: Option<&Condition>,
+) -> String {
+    let failed = downloading.filter(|it| it.status == "False" && it.reason != "Success");
+    match failed {
+        Some(it) if it.message.contains(MISMATCH) => {
+            "its checksum differs from that of the downloaded file".to_owned()
+        }
+        None if !is_final(&progressing.reason) && progressing.reason != "TransientError" => {
+            "it isn't in Glance yet, and K-ORC downloads one image at a time".to_owned()
+        }
+        _ => format!(
+            "the download failed: see `kubectl describe image {} -n {}`",
+            key.name,
+            key.namespace.as_deref().unwrap_or_default()
+        ),
+    }
 }
 
 pub(super) fn waiting(key: &Key, why: &str) -> Progress {

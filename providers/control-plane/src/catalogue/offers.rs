@@ -18,7 +18,7 @@ use crate::survey::Survey;
 pub const KINDS: [ResourceKind; 3] = [VolumeType::KIND, Flavor::KIND, Image::KIND];
 
 /// A kind of K-ORC, and the service that has its resources.
-pub(super) struct Offer {
+struct Offer {
     kind: ResourceKind,
     node: Node,
     service: &'static ServiceDefinition,
@@ -36,7 +36,7 @@ const FLAVORS: Offer = Offer {
     service: &NOVA,
 };
 
-pub(super) const IMAGES: Offer = Offer {
+const IMAGES: Offer = Offer {
     kind: Image::KIND,
     node: Node::Glance,
     service: &GLANCE,
@@ -81,7 +81,8 @@ pub fn compose(
         let progress = first_unready([progress, required]);
         desired.conditions.set("FlavorsReady", &progress);
     }
-    images::compose(recipe, survey, desired)
+    let may_create = IMAGES.may_create(recipe, survey, desired);
+    images::compose(recipe, may_create, desired)
 }
 
 /// The services in which K-ORC may still have something.
@@ -116,7 +117,7 @@ impl Offer {
 
     /// Returns whether new objects may be created: whether the service is ready. None if the service or K-ORC is disabled, and nothing is
     /// composed: what exists is kept then, with what K-ORC needs to delete it.
-    pub(super) fn may_create(
+    fn may_create(
         &self,
         recipe: &Recipe<'_>,
         survey: &Survey,

@@ -16,9 +16,8 @@ use provider_openstack::NOVA_METADATA;
 
 use super::RABBITMQ;
 use super::network::{INSTANCE, NAME};
-use crate::graph::Node;
+use crate::graph::{Node, definition};
 use crate::recipe::Recipe;
-use crate::services::definition;
 
 /// Label of pods: the part of a program.
 const COMPONENT: &str = "app.kubernetes.io/component";

@@ -16,17 +16,10 @@ mod tempest;
 
 use provider_composer::DesiredState;
 use provider_openstack::table::Tags;
-use provider_openstack::{SERVICES, ServiceDefinition};
 
 use crate::graph::Node;
 use crate::infrastructure::Sizes;
 use crate::recipe::Recipe;
-
-/// The definition of a node; none where it has no API in the catalogue.
-pub(crate) fn definition(node: Node) -> Option<&'static ServiceDefinition> {
-    let mut services = SERVICES.into_iter();
-    services.find(|service| service.node == node)
-}
 
 impl Recipe<'_> {
     /// Wants a node's objects, as they are with a release.

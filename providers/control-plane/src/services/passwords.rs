@@ -5,10 +5,9 @@ use c5c3_kinds::mariadb::WATCH;
 use provider_composer::{DesiredState, Generated, Lookup, Progress, Reason};
 use provider_openstack::ServiceDefinition;
 
-use super::definition;
 use crate::catalogue;
 use crate::credentials::{self, ADMIN, Sealed, by_name};
-use crate::graph::{Node, Step};
+use crate::graph::{Node, Step, definition};
 use crate::recipe::Recipe;
 
 /// Where a Secret comes from.
