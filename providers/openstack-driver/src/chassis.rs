@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use hyper::Method;
 use serde::Deserialize;
 
-use crate::compute::list;
 use crate::encoded;
 use crate::error::Error;
+use crate::lists::list;
 use crate::session::Session;
 
 #[derive(Deserialize)]

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use hyper::Method;
 use provider_hypervisor_pool::nova::{Aggregate, Change, Occupants, Service};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::chassis;
 use crate::encoded;
 use crate::error::Error;
+use crate::lists::{list, page};
 use crate::placement;
 use crate::session::{Server, Session};
 
@@ -74,7 +74,7 @@ async fn services_on(session: &Session, host: &str) -> Result<BTreeMap<String, S
 }
 
 async fn services_of(session: &Session, path: &str) -> Result<BTreeMap<String, Service>, Error> {
-    let nova = nova(session)?;
+    let nova = session.nova()?;
     let found: Vec<Found> = list(nova, path, "services").await?;
     let services = found.into_iter().map(|found| {
         let (Some(id), Some(state)) = (found.id, found.state) else {
@@ -100,7 +100,7 @@ async fn services_of(session: &Session, path: &str) -> Result<BTreeMap<String, S
 /// lists those that are deleted softly only where it is asked to (nova/db/main/api.py, `instance_get_all_by_filters_sort`); their disks
 /// and domains stay. Both lists lack what is in a cell that doesn't answer, so its service is read after them.
 pub(crate) async fn occupants(session: &Session, host: &str) -> Result<Occupants, Error> {
-    let (nova, encoded) = (nova(session)?, encoded(host));
+    let (nova, encoded) = (session.nova()?, encoded(host));
     let path = format!("/servers?all_tenants=1&soft_deleted=true&host={encoded}");
     let servers: Vec<Value> = list(nova, &path, "servers").await?;
     let migrations = match servers.is_empty() {
@@ -153,7 +153,7 @@ async fn latest(nova: Server<'_>, host: &str, before: Option<&str>) -> Result<Mi
 
 /// The aggregates.
 pub(crate) async fn aggregates(session: &Session) -> Result<Vec<Aggregate>, Error> {
-    let found: Vec<FoundAggregate> = list(nova(session)?, "/os-aggregates", "aggregates").await?;
+    let found: Vec<FoundAggregate> = list(session.nova()?, "/os-aggregates", "aggregates").await?;
     let aggregates = found.into_iter().map(|mut found| {
         found.metadata.remove("availability_zone");
         Aggregate {
@@ -171,7 +171,7 @@ pub(crate) async fn aggregates(session: &Session) -> Result<Vec<Aggregate>, Erro
 /// Carries out a change. What is so already stays so, and so does a compute service that a person has disabled since it was listed: the
 /// operator lists compute services again after each call.
 pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), Error> {
-    let nova = nova(session)?;
+    let nova = session.nova()?;
     if let Change::Disable { host, .. } | Change::Enable { host, .. } = change
         && !change.is_due(&services_on(session, host).await?)
     {
@@ -289,42 +289,6 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
         }
         (sent, _) => sent.map(drop),
     }
-}
-
-/// Nova of a cloud.
-///
-/// # Errors
-/// It isn't known where it is.
-pub(crate) fn nova(session: &Session) -> Result<Server<'_>, Error> {
-    session.nova().ok_or_else(|| Error::NoUrl {
-        cloud: provider_hypervisor_pool::nova::CLOUD.to_owned(),
-        field: "compute_endpoint_override",
-    })
-}
-
-/// All of a list.
-pub(crate) async fn list<T: DeserializeOwned>(
-    server: Server<'_>,
-    path: &str,
-    field: &'static str,
-) -> Result<Vec<T>, Error> {
-    let (list, _) = page(server, path, field).await?;
-    Ok(list)
-}
-
-/// One page of a list, and whether there is another.
-async fn page<T: DeserializeOwned>(
-    server: Server<'_>,
-    path: &str,
-    field: &'static str,
-) -> Result<(Vec<T>, bool), Error> {
-    let mut reply = server.send(Method::GET, path, None, field).await?;
-    let links = reply.get(format!("{field}_links"));
-    let has_more = links.and_then(Value::as_array);
-    let has_more = has_more.is_some_and(|links| !links.is_empty());
-    let list = reply.get_mut(field).map(Value::take);
-    let list = serde_json::from_value(list.unwrap_or_default());
-    Ok((list.map_err(|_| server.strange(field))?, has_more))
 }
 
 fn count(number: usize) -> u32 {

@@ -6,7 +6,6 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::compute::nova;
 use crate::encoded;
 use crate::error::Error;
 use crate::session::Session;
@@ -27,7 +26,7 @@ pub(crate) async fn extra_specs(
     session: &Session,
     flavor: &str,
 ) -> Result<BTreeMap<String, String>, Error> {
-    let (nova, path) = (nova(session)?, specs_of(flavor));
+    let (nova, path) = (session.nova()?, specs_of(flavor));
     let reply = nova.send(Method::GET, &path, None, READ).await?;
     let found: Found = serde_json::from_value(reply).map_err(|_| nova.strange(READ))?;
     Ok(found.extra_specs)
@@ -39,7 +38,7 @@ pub(crate) async fn set_extra_specs(
     flavor: &str,
     specs: &BTreeMap<String, String>,
 ) -> Result<(), Error> {
-    let (nova, path) = (nova(session)?, specs_of(flavor));
+    let (nova, path) = (session.nova()?, specs_of(flavor));
     let body = json!({ "extra_specs": specs });
     let what = "the change of a flavor's extra specs";
     let sent = nova.send(Method::POST, &path, Some(&body), what);

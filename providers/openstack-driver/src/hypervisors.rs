@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use hyper::Method;
 use serde::Deserialize;
 
-use crate::compute::{list, nova};
 use crate::encoded;
 use crate::error::Error;
+use crate::lists::list;
 use crate::session::Session;
 
 /// How many hypervisors are read at once: the details of each have several kB, and Nova looks up the compute service of each.
@@ -43,7 +43,7 @@ struct Listed {
 pub(crate) async fn hypervisor(session: &Session, host: &str) -> Result<Option<String>, Error> {
     let pattern = encoded(host);
     let path = format!("/os-hypervisors/detail?hypervisor_hostname_pattern={pattern}");
-    let found: Vec<Hypervisor> = match list(nova(session)?, &path, "hypervisors").await {
+    let found: Vec<Hypervisor> = match list(session.nova()?, &path, "hypervisors").await {
         // Nova has none with such a name.
         Err(Error::Failed { status: 404, .. }) => return Ok(None),
         found => found?,
@@ -80,7 +80,7 @@ pub(crate) async fn servers(session: &Session) -> Result<BTreeMap<String, u32>, 
 /// asked for (nova/api/openstack/compute/hypervisors.py). So a short page may not be the last one, and the list ends where a page has no
 /// other host.
 async fn listed(session: &Session) -> Result<BTreeMap<String, Listed>, Error> {
-    let nova = nova(session)?;
+    let nova = session.nova()?;
     let first = format!("/os-hypervisors/detail?limit={HYPERVISORS}");
     let (mut path, mut hosts) = (first.clone(), BTreeMap::<String, Listed>::new());
     loop {
@@ -112,7 +112,7 @@ async fn listed(session: &Session) -> Result<BTreeMap<String, Listed>, Error> {
 pub(crate) async fn has_hypervisor(session: &Session, id: &str) -> Result<bool, Error> {
     let path = format!("/os-hypervisors/{}", encoded(id));
     let what = "the request for a hypervisor";
-    match nova(session)?.send(Method::GET, &path, None, what).await {
+    match session.nova()?.send(Method::GET, &path, None, what).await {
         Ok(_) => Ok(true),
         Err(Error::Failed { status: 404, .. }) => Ok(false),
         Err(error) => Err(error),

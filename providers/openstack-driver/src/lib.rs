@@ -13,6 +13,7 @@ mod exchange;
 mod flavors;
 mod hypervisors;
 mod identity;
+mod lists;
 mod network;
 mod placement;
 mod session;

@@ -8,9 +8,9 @@ use provider_control_plane::credentials::neutron::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::compute::list;
 use crate::encoded;
 use crate::error::Error;
+use crate::lists::list;
 use crate::session::Server;
 
 const NETWORK: &str = "the creation of a network";

@@ -91,9 +91,16 @@ impl Session {
         self.server(&self.keystone)
     }
 
-    /// Nova, if the clouds.yaml says where it is.
-    pub(crate) fn nova(&self) -> Option<Server<'_>> {
-        self.nova.as_ref().map(|exchange| self.server(exchange))
+    /// Nova.
+    ///
+    /// # Errors
+    /// It isn't known where it is.
+    pub(crate) fn nova(&self) -> Result<Server<'_>, Error> {
+        let nova = self.nova.as_ref().map(|exchange| self.server(exchange));
+        nova.ok_or_else(|| Error::NoUrl {
+            cloud: provider_hypervisor_pool::nova::CLOUD.to_owned(),
+            field: "compute_endpoint_override",
+        })
     }
 
     /// Neutron, if the clouds.yaml says where it is.
