@@ -10,18 +10,16 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service as KubernetesService
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{
-    DesiredState, Failure, Generated, Key, Live, Lookup, Progress, Reason, Resource, label_pairs,
+    DesiredState, Failure, Generated, Key, Live, Lookup, Reason, Resource, label_pairs,
 };
 use provider_openstack::{
-    Component, ComponentDefinition, Database, Jobs, Messaging, NOVA, NOVA_CONDUCTOR,
-    NOVA_NOVNCPROXY, Prerequisite, Service, Task,
+    Component, ComponentDefinition, Database, Messaging, NOVA, NOVA_CONDUCTOR, NOVA_NOVNCPROXY,
+    Prerequisite, Service,
 };
 
 use crate::compute;
 use crate::config::path;
 use crate::consoles::Consoles;
-use crate::entry::change;
-use crate::pods::daemon;
 
 /// The longest name of a Service.
 const LONGEST: usize = 63;
@@ -228,33 +226,6 @@ pub fn removed(
     let known = status.cells.iter().map(|cell| cell.name.clone());
     let wanted = |name: &String| spec.cells.iter().any(|cell| cell.name == *name);
     Ok(running.chain(known).filter(|name| !wanted(name)).collect())
-}
-
-/// Deletes a cell from Nova's API database, and leaves all that it consists of until that is done: Nova refuses while the cell has
-/// hosts or servers.
-pub fn delete(
-    cell: &str,
-    files: &provider_openstack::Mounted,
-    service: &Service<'_>,
-    jobs: &Jobs<'_>,
-    desired: &mut DesiredState,
-) -> Progress {
-    let task = Task {
-        name: "cell-delete",
-        purpose: cell.to_owned(),
-        migrates: None,
-        program: daemon(files.source()).command(change("delete", cell)),
-        often: format!(
-            "cell {cell} still has hosts or servers: delete its servers, then its hosts by `openstack compute service delete`, or \
-             put the cell back into cells"
-        ),
-    };
-    let progress = jobs.once(&task, desired);
-    if !progress.is_ready() {
-        keep(cell, service, desired);
-        jobs.keep_files(desired);
-    }
-    progress
 }
 
 /// Leaves all that a cell consists of as it is.

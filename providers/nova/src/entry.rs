@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use provider_composer::{DesiredState, Progress};
-use provider_openstack::{Database, Jobs, Mounted, NOVA, Phase, Prerequisite, Task};
+use provider_openstack::{Database, Jobs, Mounted, NOVA, Phase, Prerequisite, Service, Task};
 
-use crate::cells::{Cell, manage};
+use crate::cells::{self, Cell, manage};
 use crate::config::Facts;
 use crate::pods::daemon;
 
@@ -124,8 +124,35 @@ pub fn map(
     jobs.once(&task, desired)
 }
 
+/// Deletes a cell from Nova's API database, and leaves all that it consists of until that is done: Nova refuses while the cell has
+/// hosts or servers.
+pub fn delete(
+    cell: &str,
+    files: &Mounted,
+    service: &Service<'_>,
+    jobs: &Jobs<'_>,
+    desired: &mut DesiredState,
+) -> Progress {
+    let task = Task {
+        name: "cell-delete",
+        purpose: cell.to_owned(),
+        migrates: None,
+        program: daemon(files.source()).command(change("delete", cell)),
+        often: format!(
+            "cell {cell} still has hosts or servers: delete its servers, then its hosts by `openstack compute service delete`, or \
+             put the cell back into cells"
+        ),
+    };
+    let progress = jobs.once(&task, desired);
+    if !progress.is_ready() {
+        cells::keep(cell, service, desired);
+        jobs.keep_files(desired);
+    }
+    progress
+}
+
 /// A command that changes a cell's mapping in the API database.
-pub fn change(verb: &str, cell: &str) -> Vec<String> {
+fn change(verb: &str, cell: &str) -> Vec<String> {
     ["python3", &script(), verb, cell].map(str::to_owned).into()
 }
 

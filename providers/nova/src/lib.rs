@@ -13,6 +13,7 @@ mod pods;
 mod recipe;
 mod report;
 mod upgrade;
+mod workload;
 
 use std::collections::BTreeMap;
 
