@@ -9,7 +9,6 @@ use provider_openstack::{
     Service, ServiceContext, progress, said, sum, uuid,
 };
 
-use crate::backup::Place;
 use crate::config::{self, Facts};
 use crate::{CONFIG, members};
 
@@ -168,14 +167,14 @@ pub fn publish(service: &Service<'_>, backends: &[Backend<'_>], desired: &mut De
 /// Checks the pools of backends and backups, and returns how each backend's is reached.
 pub fn check_pools(
     backends: &[Backend<'_>],
-    backup: Option<&Prerequisite<Place>>,
+    backup: Option<&Pool>,
     before: &[Condition],
     jobs: &Jobs<'_>,
     desired: &mut DesiredState,
 ) -> Vec<Progress> {
     let of = |backend: &Backend<'_>| (backend.spec.name.clone(), backend.pool.clone());
     let mut pools: Vec<(String, Prerequisite<Pool>)> = backends.iter().map(of).collect();
-    if let Some(Ok(Place::Rbd(pool))) = backup {
+    if let Some(pool) = backup {
         pools.push(("backup".to_owned(), Ok(pool.clone())));
     }
     let mut reached = provider_openstack::check_pools(&pools, before, jobs, desired);

@@ -40,6 +40,14 @@ impl Place {
         }
     }
 
+    /// The pool in Ceph, if backups are in one.
+    pub fn pool(&self) -> Option<&Pool> {
+        match self {
+            Self::Rbd(pool) => Some(pool),
+            Self::S3(_) => None,
+        }
+    }
+
     /// Sets the driver (<https://docs.openstack.org/cinder/latest/configuration/block-storage/backup-drivers.html>).
     fn configure(&self, service: &Service<'_>, section: &mut Section, files: &mut Files) {
         match self {

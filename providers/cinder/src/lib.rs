@@ -84,8 +84,10 @@ impl Composer for Cinder {
         purge.report(desired);
         backends::publish(&service, &backends, desired);
         let before = &subject.status.service.conditions;
-        let (backup, jobs) = (backup.as_ref(), &context.jobs);
-        let pools = backends::check_pools(&backends, backup, before, jobs, desired);
+        let backup = backup
+            .as_ref()
+            .and_then(|place| place.as_ref().ok()?.pool());
+        let pools = backends::check_pools(&backends, backup, before, &context.jobs, desired);
         if spec.backends.is_empty() {
             let nowhere = Progress::waiting(
                 Reason::NoBackends,
