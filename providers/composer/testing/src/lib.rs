@@ -30,7 +30,7 @@ pub use shared::Shared;
 pub use store::Store;
 
 use api_server::{Refusal, Request};
-use store::is_deleted;
+use stored::is_deleted;
 
 /// 2026-02-01T00:00:00Z, the time at which every cluster starts.
 const BEGINNING: Timestamp = Timestamp::constant(1_769_904_000, 0);

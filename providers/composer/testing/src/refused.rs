@@ -7,6 +7,7 @@ use provider_composer::Key;
 use serde_json::Value;
 
 use crate::api_server::Refusal;
+use crate::stored::is_deleted;
 
 /// What can't be changed of objects of a kind.
 struct Rules {
@@ -150,7 +151,7 @@ fn finalized(live: &Value, wanted: &Value) -> Option<String> {
     let [were, are] = [live, wanted].map(|it| it["metadata"]["finalizers"].as_array());
     let is_old = |finalizer: &&Value| were.is_some_and(|were| were.contains(finalizer));
     let mut added = are.into_iter().flatten().filter(|it| !is_old(it));
-    let added = added.next().filter(|_| crate::store::is_deleted(live))?;
+    let added = added.next().filter(|_| is_deleted(live))?;
     Some(format!("it is being deleted, and finalizer {added} is new"))
 }
 

@@ -12,6 +12,7 @@ use provider_composer::{Key, ResourceKind};
 use serde_json::{Value, json};
 
 use crate::api_server::{ApiServer, Refusal, Request};
+use crate::stored::is_deleted;
 use crate::{BEGINNING, owned, refused, stored};
 
 /// The manager of fields that were written by other requests than apply, from any client.
@@ -310,8 +311,4 @@ fn check_version(key: &Key, live: &Value, request: &Request) -> Result<(), Refus
         true => Err(Refusal::new("Conflict", format!("{key} has changed"))),
         false => Ok(()),
     }
-}
-
-pub(crate) fn is_deleted(object: &Value) -> bool {
-    object.pointer("/metadata/deletionTimestamp").is_some()
 }

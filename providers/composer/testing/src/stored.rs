@@ -95,6 +95,11 @@ fn remove(object: &mut Value, field: &str) {
     }
 }
 
+/// Whether an object is being deleted.
+pub fn is_deleted(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some()
+}
+
 /// An object without what the server and the object's own operator put in.
 pub fn composed(object: &Value) -> Value {
     let mut object = object.clone();

@@ -7,10 +7,8 @@ use provider_composer::{Key, ResourceKind};
 use serde_json::{Value, json};
 
 use super::immutable::{deployment, job, role_binding, secret, stateful_set};
+use super::requests::{NAMESPACE, apply, force};
 use super::{ApiServer, Case, Request};
-
-/// The namespace that everything is in.
-pub const NAMESPACE: &str = "conformance";
 
 /// A custom resource. Its spec has a `size`, which is a number, and its status a `phase`.
 pub const THING: ResourceKind =
@@ -59,51 +57,6 @@ fn map(name: &str) -> Key {
 
 fn thing(name: &str) -> Key {
     Key::new(THING, NAMESPACE, name)
-}
-
-fn apply(manager: &'static str, fields: Value) -> Request {
-    let force = false;
-    Request::Apply {
-        manager,
-        fields,
-        force,
-    }
-}
-
-pub(super) fn force(manager: &'static str, fields: Value) -> Request {
-    let force = true;
-    Request::Apply {
-        manager,
-        fields,
-        force,
-    }
-}
-
-impl dyn ApiServer + '_ {
-    /// Has a request accepted. Returns the object as it is then.
-    pub(super) fn accepts(&mut self, key: &Key, request: Request) -> Value {
-        let shown = format!("{request:?}");
-        match self.perform(key, request) {
-            Ok(object) => object,
-            Err(refusal) => unreachable!("{shown} of {key} is refused: {refusal}"),
-        }
-    }
-
-    /// Has a request refused. Returns the reason.
-    pub(super) fn refuses(&mut self, key: &Key, request: Request) -> String {
-        let shown = format!("{request:?}");
-        match self.perform(key, request) {
-            Ok(object) => unreachable!("{shown} of {key} is accepted: {object}"),
-            Err(refusal) => refusal.reason,
-        }
-    }
-
-    /// Returns an object that exists.
-    fn there(&mut self, key: &Key) -> Value {
-        let object = self.get(key);
-        assert!(object.is_some(), "{key} doesn't exist");
-        object.unwrap_or_default()
-    }
 }
 
 fn created(server: &mut dyn ApiServer) {

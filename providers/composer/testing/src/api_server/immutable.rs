@@ -7,7 +7,7 @@ use k8s_openapi::api::rbac::v1::RoleBinding;
 use provider_composer::Key;
 use serde_json::{Value, json};
 
-use super::cases::{NAMESPACE, force};
+use super::requests::{NAMESPACE, force};
 use super::{ApiServer, Request};
 
 pub fn secret(server: &mut dyn ApiServer) {

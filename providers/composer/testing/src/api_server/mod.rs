@@ -2,13 +2,15 @@
 
 mod cases;
 mod immutable;
+mod requests;
 
 use std::fmt;
 
 use provider_composer::Key;
 use serde_json::Value;
 
-pub use cases::{CASES, NAMESPACE, THING, UNKNOWN};
+pub use cases::{CASES, THING, UNKNOWN};
+pub use requests::NAMESPACE;
 
 /// A case: its name, and what it checks of what stores objects. No two cases have an object in common.
 pub type Case = (&'static str, fn(&mut dyn ApiServer));
