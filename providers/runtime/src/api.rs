@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 pub(crate) use error::ApiError;
 
-use crate::lease::LeaseGuard;
+use crate::lease_guard::LeaseGuard;
 use crate::metrics::Metrics;
 
 /// The timeout of a call. It is shorter than the reserve of a [`LeaseGuard`], so that a write has ended before another

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tracing::debug;
 
 use crate::api::Api;
-use crate::lease::LeaseGuard;
+use crate::lease_guard::LeaseGuard;
 
 const EVENT: ResourceKind = ResourceKind::namespaced("events.k8s.io", "v1", "Event", "events");
 

@@ -4,7 +4,6 @@
 //! which is how long its last write may take. A candidate measures itself for how long the Lease hasn't changed, and
 //! trusts no other clock.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -15,6 +14,7 @@ use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
 use crate::api::{Api, ApiError, TIMEOUT};
+use crate::lease_guard::{LeaseGuard, Until};
 
 /// How long a Lease is valid without being renewed.
 const DURATION: Duration = Duration::from_secs(15);
@@ -22,45 +22,6 @@ const DURATION: Duration = Duration::from_secs(15);
 const RENEW: Duration = Duration::from_secs(4);
 /// How often a candidate that waits for the Lease reads it.
 const LOOK: Duration = Duration::from_secs(2);
-
-/// The right to write, as long as it is valid.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LeaseGuard(Arc<Mutex<Until>>);
-
-#[derive(Clone, Copy, Debug, Default)]
-enum Until {
-    /// Another replica leads.
-    #[default]
-    Nobody,
-    /// We lead until then.
-    Moment(Instant),
-    /// There is no other replica.
-    Ever,
-}
-
-impl LeaseGuard {
-    /// For a single replica.
-    pub(crate) fn forever() -> Self {
-        Self(Arc::new(Mutex::new(Until::Ever)))
-    }
-
-    /// Whether writing is allowed now.
-    pub(crate) fn is_valid(&self) -> bool {
-        match self.get() {
-            Until::Nobody => false,
-            Until::Moment(moment) => Instant::now() < moment,
-            Until::Ever => true,
-        }
-    }
-
-    fn get(&self) -> Until {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set(&self, until: Until) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = until;
-    }
-}
 
 /// A candidate in the election for one operator.
 pub(crate) struct LeaderElection {

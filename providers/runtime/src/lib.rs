@@ -12,6 +12,7 @@ mod external;
 mod generate;
 mod kubeconfig;
 mod lease;
+mod lease_guard;
 mod metrics;
 mod options;
 mod origin;

@@ -27,7 +27,7 @@ use crate::api::{Api, ApiError};
 use crate::cache::{Cache, Head, Id, KnownKinds, Responses};
 use crate::events::Events;
 use crate::external::ExternalSystems;
-use crate::lease::LeaseGuard;
+use crate::lease_guard::LeaseGuard;
 use crate::metrics::Metrics;
 use crate::processor::metered;
 use crate::queue::Outcome;

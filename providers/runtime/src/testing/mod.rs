@@ -27,7 +27,7 @@ use crate::cache::Cache;
 use crate::driver::Driver;
 use crate::events::Events;
 use crate::external::ExternalSystems;
-use crate::lease::LeaseGuard;
+use crate::lease_guard::LeaseGuard;
 use crate::metrics::Metrics;
 use crate::reconcile::{Controller, slots};
 
