@@ -13,9 +13,10 @@ use crate::{
     list,
     parts::{
         Database, Dependency, Image, KeystoneAccess, NamedRef, Resources, Switch, Tls, Topology,
-        is_default, keystone_access::URL,
+        is_default,
     },
     rule::Rule,
+    schema::URL,
 };
 
 const SOMETHING_TO_READ: Rule = Rule::new(

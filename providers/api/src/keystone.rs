@@ -9,9 +9,10 @@ use crate::{
     kind::Column,
     parts::{
         ApiComponent, Cache, Common, Database, Schedule, SecretKeyRef, ServiceStatus, is_default,
-        keystone_access::{URL, default_region},
+        keystone_access::default_region,
     },
     rule::Rule,
+    schema::URL,
 };
 
 const ENABLED: Rule = Rule::new(

@@ -6,8 +6,6 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use crate::parts::keystone_access::{URL, URL_FORM};
-
 /// The structural schema of a type, with defaults. A string that nothing else is said of holds no control character: many end
 /// as one line of a configuration file. One that has a form says it when it is refused.
 pub fn structural<T: JsonSchema>() -> Value {
@@ -56,6 +54,13 @@ fn tidy(schema: &mut Value) {
 
 /// A text of several lines, without other control characters.
 pub(crate) const LINES: &str = r"^[^\x00-\x09\x0b-\x1f\x7f]*$";
+
+/// An http or https URL.
+pub(crate) const URL: &str = r"^https?://[^\s/?#]+[^\s]*$";
+
+/// What a URL is written as.
+const URL_FORM: &str =
+    "a URL with http:// or https://, for instance https://keystone.example.com/v3";
 
 /// Puts what a reader looks for first, and what is long last.
 fn sort(schema: &mut Map<String, Value>) {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::services::Service;
+use super::service::Service;
 use crate::{
     keystone::Federation,
     parts::{Schedule, is_default},

@@ -11,6 +11,7 @@ mod options;
 mod ovn;
 mod running;
 mod server_image;
+mod service;
 mod services;
 mod status;
 mod storage;
@@ -43,9 +44,10 @@ pub use self::{
     server_image::{
         Checksum, ChecksumError, DiskFormat, FileCompression, ImageUrl, ImageUrlError, ServerImage,
     },
+    service::{Overrides, Service},
     services::{
         CinderService, ControlPlaneServices, GlanceService, NeutronService, NovaService,
-        OtherService, Overrides, Service,
+        OtherService,
     },
     status::{ControlPlaneStatus, ReleaseUpdate, ServiceState, UpdatePhase, Verified},
     storage::{CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, Storage},

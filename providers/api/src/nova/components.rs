@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    parts::{Component, NamedRef, Resources, Topology, is_default, keystone_access::URL},
+    parts::{Component, NamedRef, Resources, Topology, is_default},
     rule::Rule,
+    schema::URL,
 };
 
 const URL_OF_SCHEDULER: Rule = Rule::new(

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{keystone_access::URL, reference::NamedRef};
+use super::reference::NamedRef;
+use crate::schema::URL;
 
 /// A bucket of an object store that speaks S3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{host::HostPort, is_default, reference::NAME};
+use crate::schema::URL;
 
 /// How a service authenticates to Keystone.
 #[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
@@ -46,13 +47,6 @@ pub(crate) fn of_client(schema: &mut Schema) {
 pub fn default_region() -> String {
     "RegionOne".to_owned()
 }
-
-/// An http or https URL.
-pub(crate) const URL: &str = r"^https?://[^\s/?#]+[^\s]*$";
-
-/// What a URL is written as.
-pub(crate) const URL_FORM: &str =
-    "a URL with http:// or https://, for instance https://keystone.example.com/v3";
 
 /// An application credential, by its Secret in the same namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
