@@ -46,7 +46,14 @@ pub fn resolve<'a>(
         let derived = || uuid([service.namespace, service.name, name]);
         let pool = Pool::resolve(service, &field, &spec.rbd);
         Ok(Backend {
-            options: Extra::of_section(service, &config::BACKEND, listed, &spec.options)?,
+            options: Extra::of_section(
+                service.definition.name,
+                &config::BACKEND,
+                service.release,
+                service.common,
+                listed,
+                &spec.options,
+            )?,
             pool: pool.and_then(usable),
             uuid: spec.secret_uuid.clone().unwrap_or_else(derived),
             spec,

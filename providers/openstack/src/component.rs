@@ -121,3 +121,15 @@ impl<'a> Component<'a> {
             && self.service.common.monitoring.enabled
     }
 }
+
+impl<'a> Service<'a> {
+    /// The component that serves the API, with its exposure.
+    ///
+    /// # Errors
+    /// `replicas` is 0.
+    pub fn api(&'a self, scale: Scale<'a>) -> Result<Component<'a>, Failure> {
+        let expose = self.common.expose.as_ref();
+        let api = Component::of(self, self.definition.api, "", scale)?;
+        Ok(Component { expose, ..api })
+    }
+}

@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use c5c3_api::parts::{Common, ExtraConfig, SecretOption};
 use provider_composer::{Failure, ObservedState, Progress, Reason};
 
-use crate::config::{is_name, written};
 use crate::mask::is_secret;
 use crate::options::{Known, Options};
+use crate::oslo_config::{is_name, written};
 use crate::prerequisite::Prerequisite;
 use crate::release::Release;
 use crate::secret::Values;
-use crate::service::Service;
 
 /// A section or an option that is the operator's alone, and what a user sets instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,18 +124,19 @@ impl Extra {
     /// # Errors
     /// As [`Extra::of`].
     pub fn of_section(
-        service: &Service<'_>,
+        service: &str,
         owned: &[Owned<'_>],
+        release: Release,
+        common: &Common,
         (field, listed): (&str, &str),
         options: &BTreeMap<String, String>,
     ) -> Result<Self, Failure> {
-        let name = service.definition.name;
         let by = Checks {
             field,
             owned,
-            forked: service.common.image.fork.is_some(),
-            known: Options::of(name, service.release),
-            service: name,
+            forked: common.image.fork.is_some(),
+            known: Options::of(service, release),
+            service,
         };
         Ok(Self {
             options: by.read(&BTreeMap::from([(listed, options)]))?,

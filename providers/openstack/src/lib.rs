@@ -31,6 +31,7 @@ mod metrics;
 mod migration;
 mod network;
 mod options;
+mod oslo_config;
 mod outdated;
 mod phase;
 mod pod;

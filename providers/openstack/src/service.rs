@@ -18,7 +18,6 @@ use provider_composer::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::component::{Component, Scale};
 use crate::extra::{Extra, Owned};
 use crate::prerequisite::Prerequisite;
 use crate::registry::{ServiceDefinition, dependency_kinds};
@@ -219,16 +218,6 @@ impl<'a> Service<'a> {
             false => "http",
         };
         format!("{scheme}://{}:{}", self.host(), self.definition.port())
-    }
-
-    /// The component that serves the API, with its exposure.
-    ///
-    /// # Errors
-    /// `replicas` is 0.
-    pub fn api(&'a self, scale: Scale<'a>) -> Result<Component<'a>, Failure> {
-        let expose = self.common.expose.as_ref();
-        let api = Component::of(self, self.definition.api, "", scale)?;
-        Ok(Component { expose, ..api })
     }
 }
 
