@@ -1,19 +1,22 @@
 //! A simulated Nova.
 
+mod beginning;
 mod system;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 
 use jiff::SignedDuration;
-use provider_composer_testing::{Cluster, Contents};
+use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::nova::{
     Access, Aggregate, Change, Occupants, ProviderTraits, SYSTEM, Service,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::drain::drained;
 use crate::fixture::*;
+
+pub use beginning::{Beginning, in_zone_a, started};
 
 /// Why a person disables compute services.
 pub const PERSON: &str = "broken fan";
@@ -354,43 +357,6 @@ impl Nova {
             let _ = state.change(change);
         });
     }
-}
-
-/// A cluster and its Nova, of which tests begin with copies.
-pub struct Beginning(Contents, Nova);
-
-impl Beginning {
-    pub fn of(cluster: &Cluster, nova: &Nova) -> Self {
-        Self(cluster.contents().clone(), nova.copied())
-    }
-
-    pub fn copied(&self) -> (Cluster, Nova) {
-        let (mut cluster, nova) = (Cluster::from(self.0.clone()), self.1.copied());
-        cluster.connect(SYSTEM, nova.clone());
-        (cluster, nova)
-    }
-}
-
-pub fn started() -> (Cluster, Nova) {
-    static STARTED: LazyLock<Beginning> = LazyLock::new(|| {
-        let mut cluster = cluster();
-        let nova = Nova::connect(&mut cluster);
-        settle(&mut cluster, "prod");
-        Beginning::of(&cluster, &nova)
-    });
-    STARTED.copied()
-}
-
-/// A cluster whose share has both nodes in its aggregate.
-pub fn in_zone_a() -> (Cluster, Nova) {
-    static IN_ZONE_A: LazyLock<Beginning> = LazyLock::new(|| {
-        let (mut cluster, nova) = started();
-        set(&mut cluster, "prod", "availabilityZone", json!("zone-a"));
-        later(&mut cluster);
-        assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
-        Beginning::of(&cluster, &nova)
-    });
-    IN_ZONE_A.copied()
 }
 
 /// Lets both controllers run, each after the other, until Nova's answers are old.
