@@ -1,4 +1,4 @@
-//! Options of users that an upgrade renames or removes.
+//! Options of users that a release renames, removes or deprecates.
 
 use std::collections::BTreeMap;
 

@@ -117,6 +117,8 @@ pub enum Egress {
 pub struct OptionTables {
     /// Its options.
     pub options: &'static str,
+    /// The options that it deprecates for removal.
+    pub deprecated: &'static str,
     /// Its policy rules.
     pub rules: &'static str,
 }

@@ -1,4 +1,6 @@
-//! Options of users that an upgrade renames or removes.
+//! Options of users that a release renames, removes or deprecates.
+
+use std::iter;
 
 use c5c3_api::parts::{Common, ExtraConfig};
 
@@ -9,8 +11,8 @@ use crate::release::Release;
 use crate::release::table::RELEASES;
 
 /// Returns what to change about the options that a user gives a service, a sentence for each: of those that the service has by another
-/// name now, and of those that a release which it can be upgraded to has by another name, or not at all. The options of a fork aren't
-/// known.
+/// name now, of those that a release which it can be upgraded to has by another name, or not at all, and of those that it or such a
+/// release deprecates for removal. The options of a fork aren't known.
 pub fn outdated_options(service: &ServiceDefinition, common: &Common) -> Vec<String> {
     let release = image::release(service, common).ok();
     let service = service.name;
@@ -34,7 +36,8 @@ pub fn outdated_options(service: &ServiceDefinition, common: &Common) -> Vec<Str
                 "{given}, which is {other} in {service} {release}: rename it"
             ));
         }
-        next.iter()
+        let changed = next
+            .iter()
             .find_map(|(next, options)| match options.find(section, name) {
                 Ok(known) => other_name(known, section, name).map(|other| {
                     format!("{given}, which is {other} from {service} {next} on: rename it after the upgrade")
@@ -42,7 +45,15 @@ pub fn outdated_options(service: &ServiceDefinition, common: &Common) -> Vec<Str
                 Err(_) => Some(format!(
                     "{given}, which {service} {next} doesn't have: leave it out before the upgrade, which is refused otherwise"
                 )),
-            })
+            });
+        changed.or_else(|| {
+            let mut releases = iter::once((release, options)).chain(next.iter().copied());
+            let (release, _) =
+                releases.find(|(_, options)| options.is_deprecated(section, name))?;
+            Some(format!(
+                "{given}, which is deprecated in {service} {release}: replace it or leave it out before a later release removes it"
+            ))
+        })
     };
     given(common).filter_map(change).collect()
 }
@@ -108,6 +119,20 @@ mod tests {
         "extraConfig sets [DEFAULT] watch_log_file, which keystone 2026.1 doesn't have: leave it out before the upgrade, which \
          is refused otherwise"
     )]
+    #[case::is_deprecated(
+        "2026.1",
+        "token",
+        "cache_on_issue",
+        "extraConfig sets [token] cache_on_issue, which is deprecated in keystone 2026.1: replace it or leave it out before a \
+         later release removes it"
+    )]
+    #[case::will_be_deprecated(
+        "2026.1",
+        "profiler_jaeger",
+        "process_tags",
+        "extraConfig sets [profiler_jaeger] process_tags, which is deprecated in keystone 2026.2: replace it or leave it out \
+         before a later release removes it"
+    )]
     fn option_that_changes_is_named_once_with_where_it_went(
         #[case] release: &str,
         #[case] section: &str,
@@ -119,7 +144,8 @@ mod tests {
 
     #[rstest::rstest]
     #[case::stays("2025.2", "token", "expiration")]
-    #[case::changes_in_no_release_that_is_next("2025.2", "oslo_policy", "enforce_scope")]
+    #[case::is_removed_in_no_release_that_is_next("2025.2", "auth", "ban_ec2credential_tokens")]
+    #[case::is_deprecated_in_no_release_that_is_next("2025.2", "profiler_jaeger", "process_tags")]
     #[case::is_not_known("2025.2", "token", "colour")]
     #[case::is_of_an_unknown_release("2019.1", "DEFAULT", "watch_log_file")]
     fn option_is_not_outdated(#[case] release: &str, #[case] section: &str, #[case] option: &str) {

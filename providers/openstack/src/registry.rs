@@ -142,6 +142,7 @@ macro_rules! tables {
     ($service:literal) => {
         Some(OptionTables {
             options: include_str!(concat!("../options/", $service, ".options")),
+            deprecated: include_str!(concat!("../options/", $service, ".deprecated")),
             rules: include_str!(concat!("../options/", $service, ".rules")),
         })
     };

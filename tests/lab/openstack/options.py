@@ -302,6 +302,7 @@ def described(service):
                     "option": name,
                     "kind": kind(option),
                     "secret": bool(option.secret),
+                    "deprecated": bool(option.deprecated_for_removal),
                     "old": old_names(section, option),
                 }
             )

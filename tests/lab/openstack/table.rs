@@ -1,4 +1,5 @@
-//! The tables of options and rules that our operators check against, made from what the services of all releases say.
+//! The tables of options and rules that our operators check against, and of the options that a release deprecates for removal, made from
+//! what the services of all releases say.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -24,6 +25,8 @@ struct Described {
     kind: String,
     /// Whether nobody may see its value.
     secret: bool,
+    /// Whether the service will remove it.
+    deprecated: bool,
     /// What it was called before, with the section.
     old: Vec<(String, String)>,
 }
@@ -42,7 +45,7 @@ struct Line {
 const HEAD: &str =
     "# Made by `cargo run -p lab --bin lab-tables` from what each release of the service reads.\n";
 
-/// Every table by its file's name: `keystone.options` and `keystone.rules`, and those of the other services.
+/// Every table by its file's name: `keystone.options`, `keystone.deprecated` and `keystone.rules`, and those of the other services.
 ///
 /// # Errors
 /// When the services of a release can't be installed, or don't say what they read.
@@ -53,12 +56,22 @@ pub fn tables() -> Result<BTreeMap<String, String>> {
         .map(|release| thread::spawn(move || describe(release)))
         .collect();
     let mut options: BTreeMap<String, Lines> = BTreeMap::new();
+    let mut deprecated: BTreeMap<String, Lines> = BTreeMap::new();
     let mut rules: BTreeMap<String, Lines> = BTreeMap::new();
     for (release, asked) in releases.into_iter().zip(asked) {
         let services = asked.join().map_err(|_| anyhow!("a thread panicked"))??;
         for (name, service) in services {
             let options = options.entry(name.clone()).or_default();
+            let deprecated = deprecated
+                .entry(name.clone())
+                .or_default()
+                .entry(String::new())
+                .or_default();
             for option in service.options {
+                if option.deprecated {
+                    let line = Line::named(format!("[{}] {}", option.section, option.option));
+                    deprecated.entry(line).or_default().push(release);
+                }
                 let section = options.entry(option.section.clone()).or_default();
                 section.entry(Line::of(option)).or_default().push(release);
             }
@@ -68,17 +81,20 @@ pub fn tables() -> Result<BTreeMap<String, String>> {
                 .entry(String::new())
                 .or_default();
             for rule in service.rules {
-                rules.entry(Line::rule(rule)).or_default().push(release);
+                rules.entry(Line::named(rule)).or_default().push(release);
             }
         }
     }
     let options = options
         .iter()
         .map(|(name, lines)| (format!("{name}.options"), written(lines, &releases)));
+    let deprecated = deprecated
+        .iter()
+        .map(|(name, lines)| (format!("{name}.deprecated"), written(lines, &releases)));
     let rules = rules
         .iter()
         .map(|(name, lines)| (format!("{name}.rules"), written(lines, &releases)));
-    Ok(options.chain(rules).collect())
+    Ok(options.chain(deprecated).chain(rules).collect())
 }
 
 fn describe(release: Release) -> Result<BTreeMap<String, Service>> {
@@ -104,7 +120,8 @@ impl Line {
         }
     }
 
-    fn rule(name: String) -> Self {
+    /// A line of nothing but a name.
+    fn named(name: String) -> Self {
         Self {
             name,
             kind: String::new(),

@@ -1,4 +1,5 @@
-//! What services read: the options and policy rules that each release of them has, made from their own option objects.
+//! What services read: the options and policy rules that each release of them has, and the options that it deprecates, made from their
+//! own option objects.
 
 mod kind;
 mod near;
@@ -86,12 +87,18 @@ impl Options {
         Err(self.unknown(section, name))
     }
 
+    /// Whether the release deprecates an option for removal, by the name that the option has in it.
+    pub fn is_deprecated(&self, section: &str, name: &str) -> bool {
+        let option = format!("[{section}] {name}");
+        table::names(self.tables.deprecated, self.release).any(|deprecated| deprecated == option)
+    }
+
     /// Checks that there is a policy rule of this name.
     ///
     /// # Errors
     /// The service has no such rule.
     pub fn rule(&self, name: &str) -> Result<(), Unknown> {
-        let rules = || table::rules(self.tables.rules, self.release);
+        let rules = || table::names(self.tables.rules, self.release);
         match rules().any(|rule| rule == name) {
             true => Ok(()),
             false => Err(Unknown {
@@ -262,12 +269,47 @@ mod tests {
                 let options = Options::of(service, tags.release).unwrap();
                 assert!(options.all().count() > 100, "{service} {}", tags.release);
                 assert!(
-                    table::rules(options.tables.rules, tags.release).count() > 30,
+                    table::names(options.tables.rules, tags.release).count() > 30,
                     "{service} {}",
                     tags.release
                 );
             }
         }
         assert!(Options::of("tempest", R2026_1).is_none());
+    }
+
+    #[rstest::rstest]
+    #[case::in_every_release("token", "cache_on_issue", [true, true])]
+    #[case::until_it_is_removed("DEFAULT", "watch_log_file", [true, false])]
+    #[case::from_a_release_on("cache", "enforce_fips_mode", [false, true])]
+    #[case::in_none("token", "expiration", [false, false])]
+    #[case::in_another_section("DEFAULT", "cache_on_issue", [false, false])]
+    fn option_is_deprecated_in_the_releases_that_say_so(
+        #[case] section: &str,
+        #[case] name: &str,
+        #[case] expected: [bool; 2],
+    ) {
+        let is_deprecated = |release| keystone(release).is_deprecated(section, name);
+        assert_eq!([R2025_2, R2026_1].map(is_deprecated), expected);
+    }
+
+    #[test]
+    fn every_deprecated_option_is_an_option_of_the_release() {
+        for service in SERVICES.map(|service| service.name) {
+            for tags in crate::release::table::RELEASES {
+                let options = Options::of(service, tags.release).unwrap();
+                let known: Vec<String> = options
+                    .all()
+                    .map(|known| format!("[{}] {}", known.section, known.name))
+                    .collect();
+                let deprecated: Vec<&str> =
+                    table::names(options.tables.deprecated, tags.release).collect();
+                assert!(!deprecated.is_empty(), "{service} {}", tags.release);
+                for option in deprecated {
+                    let is_known = known.iter().any(|known| known == option);
+                    assert!(is_known, "{service} {}: {option}", tags.release);
+                }
+            }
+        }
     }
 }

@@ -9,6 +9,9 @@
 //!
 //! A line has an option's name, the kind of its values (see [`kind`](super::kind)), the range of releases if it isn't all of
 //! them, and its deprecated names, with their section if it is another one. Lines are parsed when they are looked up.
+//!
+//! Options that are deprecated for removal are in a table of their own, which no reconcile reads. A line has section, name and range of
+//! releases: `[vault] use_ssl @2026.1..`. Lines of policy rules have name and range.
 
 use super::kind::SECRET;
 use crate::release::Release;
@@ -71,11 +74,11 @@ pub fn all(table: &'static str) -> impl Iterator<Item = (&'static str, Line)> {
     })
 }
 
-/// The rules of a release.
-pub fn rules(table: &'static str, release: Release) -> impl Iterator<Item = &'static str> {
+/// The policy rules of a release, or the options that it deprecates, each as `[token] cache_on_issue`.
+pub fn names(table: &'static str, release: Release) -> impl Iterator<Item = &'static str> {
     told(table).filter_map(move |line| {
-        let (rule, releases) = line.split_once(" @").unwrap_or((line, ".."));
-        has(releases, release).then_some(rule)
+        let (name, releases) = line.split_once(" @").unwrap_or((line, ".."));
+        has(releases, release).then_some(name)
     })
 }
 
