@@ -127,6 +127,18 @@ impl Node {
         self.said(pod, &LogParams::default()).await
     }
 
+    /// The last lines of what a pod's only container has said until now, so many at most.
+    ///
+    /// # Errors
+    /// When the pod isn't there or hasn't started.
+    pub async fn last_logs(&self, pod: &str, lines: i64) -> Result<String> {
+        let last = LogParams {
+            tail_lines: Some(lines),
+            ..LogParams::default()
+        };
+        self.said(pod, &last).await
+    }
+
     /// What a container of a pod has said until now, by its name; of one that ended, too.
     ///
     /// # Errors

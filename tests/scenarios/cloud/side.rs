@@ -79,7 +79,7 @@ impl Side {
 
     /// What was seen of it last.
     pub async fn sight(&self) -> Result<Sight> {
-        let last = self.sights().await?.pop();
+        let last = tasks::last_printed::<Sight>(&self.cloud, LOOK).await?;
         last.with_context(|| format!("nobody has seen {} yet", self.name))
     }
 

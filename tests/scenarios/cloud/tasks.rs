@@ -6,6 +6,9 @@ use serde::de::DeserializeOwned;
 const JOB: Kind = kind("batch/v1", "Job");
 const POD: Kind = kind("v1", "Pod");
 
+/// How many lines are read to find the last complete one.
+const LAST: i64 = 3;
+
 /// Starts a task of a script with the clouds.yaml of a Secret.
 pub async fn starts(cloud: &Cloud, script: &str, clouds: &str, task: &str) -> Result<()> {
     let manifest = include_str!("tenant.yaml")
@@ -32,14 +35,30 @@ pub async fn ended(cloud: &Cloud, task: &str) -> Result<String> {
 
 /// What a task that still runs has printed until now, a JSON object on each line.
 pub async fn printed<T: DeserializeOwned>(cloud: &Cloud, task: &str) -> Result<Vec<T>> {
+    let pod = pod(cloud, task).await?;
+    objects(&pod, &cloud.node.logs(&pod).await?)
+}
+
+/// The last object that a task that still runs has printed, if any. Of a task that prints for long, all of them take longer to read.
+pub async fn last_printed<T: DeserializeOwned>(cloud: &Cloud, task: &str) -> Result<Option<T>> {
+    let pod = pod(cloud, task).await?;
+    let mut last = objects(&pod, &cloud.node.last_logs(&pod, LAST).await?)?;
+    Ok(last.pop())
+}
+
+/// The pod of a task, `namespace/name`.
+async fn pod(cloud: &Cloud, task: &str) -> Result<String> {
     let pods = cloud.cluster.list(POD, &format!("job-name={task}")).await?;
     let mut pods = pods
         .iter()
         .filter(|pod| pod.metadata.namespace.as_deref() == Some(cloud.namespace()));
     let pod = pods.next().and_then(|pod| pod.metadata.name.as_deref());
     let pod = pod.with_context(|| format!("{task} has no pod"))?;
-    let pod = format!("{}/{pod}", cloud.namespace());
-    let printed = cloud.node.logs(&pod).await?;
+    Ok(format!("{}/{pod}", cloud.namespace()))
+}
+
+/// The JSON objects in the lines that a pod has printed.
+fn objects<T: DeserializeOwned>(pod: &str, printed: &str) -> Result<Vec<T>> {
     // The last line may not be complete yet.
     let lines = printed.split_inclusive('\n');
     let lines = lines.filter(|line| line.starts_with('{') && line.ends_with('\n'));
