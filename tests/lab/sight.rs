@@ -12,6 +12,10 @@ use crate::scale::scaled;
 /// How long nobody may have asked what a cloud has. Within this time no host leaves a cloud, is in another one, and comes back.
 const GAP: Duration = seconds(90);
 
+/// How long after its last report Nova counts a nova-compute as up, `service_down_time`, and how long that report may take until Nova has
+/// it.
+const UP: Duration = seconds(60 + 5);
+
 /// What a cloud has, by answers that came between two moments.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Sight {
@@ -23,6 +27,8 @@ pub struct Sight {
     pub providers: BTreeSet<String>,
     /// The hypervisors of its Nova.
     pub hypervisors: BTreeSet<String>,
+    /// The hosts whose nova-compute is up.
+    pub up: BTreeSet<String>,
     /// The hosts on which its Nova starts servers.
     pub ready: BTreeSet<String>,
     /// Where its active servers are, by ID.
@@ -50,6 +56,13 @@ impl Sight {
         let longest = pauses.max().context("nobody has watched")?;
         ensure!(longest < gap(), "for {longest} ms nobody has watched");
         Ok(longest)
+    }
+
+    /// Whether the nova-compute of a host has reported to Nova after a moment, in milliseconds since 1970. One that is up may have reported
+    /// before.
+    pub fn has_report(&self, host: &str, after: i64) -> bool {
+        u128::try_from(self.since - after).is_ok_and(|passed| passed > UP.as_millis())
+            && self.up.contains(host)
     }
 
     /// The hosts that it knows.
@@ -140,6 +153,19 @@ mod tests {
         let first = sights(&[(0, &["a"], &[]), (9, &["a"], &[])]);
         let second = sights(&[(3, &["a"], &[])]);
         Sight::are_apart(&second, &first).unwrap_err();
+    }
+
+    #[test]
+    fn nova_compute_has_reported_if_it_is_up_a_minute_later() {
+        let sight = |second: i64, up: &[&str]| Sight {
+            since: second * 1000,
+            up: up.iter().copied().map(str::to_owned).collect(),
+            ..Sight::default()
+        };
+        assert!(sight(100, &["a"]).has_report("a", 30_000));
+        assert!(!sight(100, &["a"]).has_report("a", 40_000));
+        assert!(!sight(100, &["a"]).has_report("a", 110_000));
+        assert!(!sight(100, &["b"]).has_report("a", 30_000));
     }
 
     #[test]

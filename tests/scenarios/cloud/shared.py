@@ -36,6 +36,7 @@ def sight():
     seen["until"] = now()
     seen["providers"] = sorted(it["name"] for it in providers)
     seen["hypervisors"] = sorted(it["hypervisor_hostname"] for it in hypervisors)
+    seen["up"] = sorted(it["host"] for it in services if it["state"] == "up")
     seen["ready"] = sorted(it["host"] for it in services if (it["status"], it["state"]) == ("enabled", "up"))
     seen["servers"] = {it["id"]: it["OS-EXT-SRV-ATTR:host"] for it in servers}
     return seen

@@ -218,16 +218,17 @@ impl Site<'_> {
         found.with_context(|| format!("there is no {host}"))
     }
 
-    /// Kills everything that takes part in a drain. Containers that are killed often are started late, so that Nova's APIs would not be
-    /// watched; they are killed here alone.
+    /// Kills everything that takes part in a drain, and waits until nova-compute reports again. Containers that are killed often are started
+    /// late, so that Nova's APIs would not be watched; they are killed here alone.
     async fn loses_all(&self, giver: &Side, taker: &Side, host: &str) -> Result<()> {
         let hypervisor = self.hypervisor(host)?;
-        giver.loses_agents(hypervisor).await?;
+        let killed = giver.loses_agents(hypervisor).await?;
         giver.loses_nova().await?;
         taker.loses_nova().await?;
         hypervisor.restart_kubelet()?;
         self.loses_api_server().await?;
-        self.loses_operator().await
+        self.loses_operator().await?;
+        giver.has_report(host, killed).await
     }
 
     /// Kills what takes part in the phase that a lease has just entered.

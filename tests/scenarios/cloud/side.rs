@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use lab::{
     Cloud, Context, Hypervisor, Kind, Machine, Result, Sight, ensure, eventually, is, kind, minutes,
 };
@@ -151,8 +152,8 @@ impl Side {
         .await
     }
 
-    /// Kills its libvirt and nova-compute on a host, once they run there.
-    pub async fn loses_agents(&self, hypervisor: &Hypervisor) -> Result<()> {
+    /// Kills its libvirt and nova-compute on a host, once they run there. Returns when, in milliseconds since 1970.
+    pub async fn loses_agents(&self, hypervisor: &Hypervisor) -> Result<i64> {
         for agent in ["libvirt", "nova-compute"] {
             let what = format!("{agent} of {} is killed", self.name);
             eventually(&what, minutes(6), async || {
@@ -161,6 +162,18 @@ impl Side {
             })
             .await?;
         }
-        Ok(())
+        Ok(Timestamp::now().as_millisecond())
+    }
+
+    /// Waits until nova-compute on a host has reported to its Nova after a moment. Of a host that is down, Nova deletes servers by itself, and
+    /// their domains stay in libvirt (nova/compute/api.py, `_delete`).
+    pub async fn has_report(&self, host: &str, after: i64) -> Result<()> {
+        let what = format!("nova-compute of {} on {host} reports", self.name);
+        eventually(&what, minutes(7), async || {
+            let sight = self.sight().await?;
+            ensure!(sight.has_report(host, after), "{} has {sight:?}", self.name);
+            Ok(())
+        })
+        .await
     }
 }
