@@ -57,9 +57,14 @@ def boot(count):
 
 
 def delete(id):
-    """Deletes a server."""
-    NOVA.delete(f"/servers/{id}")
-    until(f"{id} is deleted", lambda: NOVA.get(f"/servers/{id}", raise_exc=False).status_code == 404)
+    """Deletes a server. Nova's API may be away for longer than a client sends a request again."""
+    until(f"{id} may be deleted", lambda: status(NOVA.delete, id) in (204, 404))
+    until(f"{id} is deleted", lambda: status(NOVA.get, id) == 404)
+
+
+def status(ask, id):
+    """The status of an answer about a server; none without an answer."""
+    return answered(lambda: ask(f"/servers/{id}", raise_exc=False).status_code)
 
 
 if __name__ == "__main__":
