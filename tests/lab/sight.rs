@@ -10,7 +10,7 @@ use crate::eventually::seconds;
 use crate::scale::scaled;
 
 /// How long nobody may have asked what a cloud has. Within this time no host leaves a cloud, is in another one, and comes back.
-const GAP: Duration = seconds(90);
+const GAP: Duration = seconds(150);
 
 /// How long after its last report Nova counts a nova-compute as up, `service_down_time`, and how long that report may take until Nova has
 /// it.
