@@ -43,13 +43,8 @@ impl DocumentError {
         self
     }
 
-    pub(super) fn in_item(mut self, index: usize) -> Self {
-        let path = &mut self.0.path;
-        if !path.is_empty() && !path.starts_with('[') {
-            path.insert(0, '.');
-        }
-        path.insert_str(0, &format!("[{index}]"));
-        self
+    pub(super) fn in_item(self, index: usize) -> Self {
+        self.in_field(&format!("[{index}]"))
     }
 }
 

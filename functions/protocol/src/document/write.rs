@@ -145,18 +145,18 @@ impl<'a> Serializer for Writer<'a> {
         variant: &'static str,
         value: &T,
     ) -> Result<(), DocumentError> {
-        let mut fields = FieldsWriter::open(self.0);
+        let mut fields = FieldsWriter::open(self.0, None);
         fields.field(variant, value)?;
         fields.close();
         Ok(())
     }
 
     fn serialize_seq(self, _length: Option<usize>) -> Result<ItemsWriter<'a>, DocumentError> {
-        Ok(ItemsWriter::open(self.0))
+        Ok(ItemsWriter::open(self.0, None))
     }
 
     fn serialize_tuple(self, _length: usize) -> Result<ItemsWriter<'a>, DocumentError> {
-        Ok(ItemsWriter::open(self.0))
+        Ok(ItemsWriter::open(self.0, None))
     }
 
     fn serialize_tuple_struct(
@@ -164,7 +164,7 @@ impl<'a> Serializer for Writer<'a> {
         _name: &'static str,
         _length: usize,
     ) -> Result<ItemsWriter<'a>, DocumentError> {
-        Ok(ItemsWriter::open(self.0))
+        Ok(ItemsWriter::open(self.0, None))
     }
 
     fn serialize_tuple_variant(
@@ -174,11 +174,11 @@ impl<'a> Serializer for Writer<'a> {
         variant: &'static str,
         _length: usize,
     ) -> Result<ItemsWriter<'a>, DocumentError> {
-        Ok(ItemsWriter::open_variant(self.0, variant))
+        Ok(ItemsWriter::open(self.0, Some(variant)))
     }
 
     fn serialize_map(self, _length: Option<usize>) -> Result<FieldsWriter<'a>, DocumentError> {
-        Ok(FieldsWriter::open(self.0))
+        Ok(FieldsWriter::open(self.0, None))
     }
 
     fn serialize_struct(
@@ -186,7 +186,7 @@ impl<'a> Serializer for Writer<'a> {
         _name: &'static str,
         _length: usize,
     ) -> Result<FieldsWriter<'a>, DocumentError> {
-        Ok(FieldsWriter::open(self.0))
+        Ok(FieldsWriter::open(self.0, None))
     }
 
     fn serialize_struct_variant(
@@ -196,6 +196,6 @@ impl<'a> Serializer for Writer<'a> {
         variant: &'static str,
         _length: usize,
     ) -> Result<FieldsWriter<'a>, DocumentError> {
-        Ok(FieldsWriter::open_variant(self.0, variant))
+        Ok(FieldsWriter::open(self.0, Some(variant)))
     }
 }

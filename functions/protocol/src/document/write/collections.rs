@@ -31,21 +31,16 @@ struct Nesting {
 }
 
 impl Nesting {
-    fn open(out: &mut Vec<u8>, key: u8) -> Self {
+    /// With a variant: `{variant: ...}`
+    fn open(out: &mut Vec<u8>, variant: Option<&str>, key: u8) -> Self {
+        let variant = variant.map(|variant| {
+            let outer = wire::open(out, wire::STRUCT);
+            let entry = wire::open(out, wire::ENTRY);
+            wire::put_bytes(out, wire::ENTRY_KEY, variant.as_bytes());
+            [wire::open(out, wire::ENTRY_VALUE), entry, outer]
+        });
         Self {
-            variant: None,
-            content: wire::open(out, key),
-        }
-    }
-
-    /// `{variant: ...}`
-    fn open_variant(out: &mut Vec<u8>, variant: &str, key: u8) -> Self {
-        let outer = wire::open(out, wire::STRUCT);
-        let entry = wire::open(out, wire::ENTRY);
-        wire::put_bytes(out, wire::ENTRY_KEY, variant.as_bytes());
-        let value = wire::open(out, wire::ENTRY_VALUE);
-        Self {
-            variant: Some([value, entry, outer]),
+            variant,
             content: wire::open(out, key),
         }
     }
@@ -59,17 +54,8 @@ impl Nesting {
 }
 
 impl<'a> FieldsWriter<'a> {
-    pub(super) fn open(out: &'a mut Vec<u8>) -> Self {
-        let nesting = Nesting::open(out, wire::STRUCT);
-        Self {
-            out,
-            nesting,
-            entry: 0,
-        }
-    }
-
-    pub(super) fn open_variant(out: &'a mut Vec<u8>, variant: &str) -> Self {
-        let nesting = Nesting::open_variant(out, variant, wire::STRUCT);
+    pub(super) fn open(out: &'a mut Vec<u8>, variant: Option<&str>) -> Self {
+        let nesting = Nesting::open(out, variant, wire::STRUCT);
         Self {
             out,
             nesting,
@@ -101,17 +87,8 @@ impl<'a> FieldsWriter<'a> {
 }
 
 impl<'a> ItemsWriter<'a> {
-    pub(super) fn open(out: &'a mut Vec<u8>) -> Self {
-        let nesting = Nesting::open(out, wire::LIST);
-        Self {
-            out,
-            nesting,
-            index: 0,
-        }
-    }
-
-    pub(super) fn open_variant(out: &'a mut Vec<u8>, variant: &str) -> Self {
-        let nesting = Nesting::open_variant(out, variant, wire::LIST);
+    pub(super) fn open(out: &'a mut Vec<u8>, variant: Option<&str>) -> Self {
+        let nesting = Nesting::open(out, variant, wire::LIST);
         Self {
             out,
             nesting,
@@ -158,18 +135,18 @@ impl SerializeMap for FieldsWriter<'_> {
     }
 }
 
-macro_rules! fields {
-    ($($trait:ident)*) => {$(
-        impl $trait for FieldsWriter<'_> {
+macro_rules! collections {
+    ($($writer:ident $part:ident: $($trait:ident $method:ident($($key:ident)?)),*;)*) => {$($(
+        impl $trait for $writer<'_> {
             type Ok = ();
             type Error = DocumentError;
 
-            fn serialize_field<T: Serialize + ?Sized>(
+            fn $method<T: Serialize + ?Sized>(
                 &mut self,
-                key: &'static str,
+                $($key: &'static str,)?
                 value: &T,
             ) -> Result<(), DocumentError> {
-                self.field(key, value)
+                self.$part($($key,)? value)
             }
 
             fn end(self) -> Result<(), DocumentError> {
@@ -177,32 +154,16 @@ macro_rules! fields {
                 Ok(())
             }
         }
-    )*};
+    )*)*};
 }
 
-fields! { SerializeStruct SerializeStructVariant }
-
-macro_rules! items {
-    ($($trait:ident $method:ident)*) => {$(
-        impl $trait for ItemsWriter<'_> {
-            type Ok = ();
-            type Error = DocumentError;
-
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DocumentError> {
-                self.item(value)
-            }
-
-            fn end(self) -> Result<(), DocumentError> {
-                self.close();
-                Ok(())
-            }
-        }
-    )*};
-}
-
-items! {
-    SerializeSeq serialize_element
-    SerializeTuple serialize_element
-    SerializeTupleStruct serialize_field
-    SerializeTupleVariant serialize_field
+collections! {
+    FieldsWriter field:
+        SerializeStruct serialize_field(key),
+        SerializeStructVariant serialize_field(key);
+    ItemsWriter item:
+        SerializeSeq serialize_element(),
+        SerializeTuple serialize_element(),
+        SerializeTupleStruct serialize_field(),
+        SerializeTupleVariant serialize_field();
 }
