@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 
-use crate::Severity;
 use crate::v1;
 
 /// A status condition for the composite resource and its claim.
@@ -42,12 +41,6 @@ impl ConditionStatus {
 impl From<bool> for ConditionStatus {
     fn from(holds: bool) -> Self {
         if holds { Self::True } else { Self::False }
-    }
-}
-
-impl Condition {
-    pub(crate) fn event(&self, severity: Severity) -> v1::Result {
-        severity.result(Some(self.reason.clone()), self.message.clone())
     }
 }
 

@@ -5,6 +5,7 @@ use std::mem;
 
 use serde::Deserialize;
 
+use crate::response::Earlier;
 use crate::seeds::Seeds;
 use crate::v1::{self, Resource, Resources};
 use crate::{Capabilities, Document, DocumentError, Fatal, Head, Response};
@@ -57,16 +58,13 @@ impl Request {
             required: message.required_resources,
             extra: message.extra_resources,
         };
-        let tag = message.meta.unwrap_or_default().tag;
-        let desired = message.desired.unwrap_or_default();
-        let response = Response::following(
-            capabilities,
-            conditions.unwrap_or_default(),
-            tag,
-            desired,
-            message.context,
-            seeds,
-        );
+        let earlier = Earlier {
+            tag: message.meta.unwrap_or_default().tag,
+            desired: message.desired.unwrap_or_default(),
+            context: message.context,
+        };
+        let conditions = conditions.unwrap_or_default();
+        let response = Response::following(capabilities, conditions, earlier, seeds);
         (request, response)
     }
 

@@ -41,10 +41,10 @@ pub struct Response {
 
 /// What passes through.
 #[derive(Debug, Default)]
-struct Earlier {
-    tag: String,
-    desired: v1::State,
-    context: Option<Document>,
+pub(crate) struct Earlier {
+    pub(crate) tag: String,
+    pub(crate) desired: v1::State,
+    pub(crate) context: Option<Document>,
 }
 
 /// Whether a desired resource is ready.
@@ -94,19 +94,13 @@ impl Response {
     pub(crate) fn following(
         capabilities: Capabilities,
         observed_conditions: ObservedConditions,
-        tag: String,
-        desired: v1::State,
-        context: Option<Document>,
+        earlier: Earlier,
         seeds: Seeds,
     ) -> Self {
         Self {
             capabilities,
             observed_conditions,
-            earlier: Earlier {
-                tag,
-                desired,
-                context,
-            },
+            earlier,
             seeds,
             ..Self::default()
         }
@@ -187,7 +181,12 @@ impl Response {
             return;
         }
         if !self.observed_conditions.hold(&condition) {
-            self.results.push(condition.event(severity));
+            let severity = match severity {
+                Severity::Normal => v1::Severity::Normal,
+                Severity::Warning => v1::Severity::Warning,
+            };
+            let (reason, message) = (condition.reason.clone(), condition.message.clone());
+            self.results.push(result(severity, Some(reason), message));
         }
         self.condition(condition);
     }
@@ -274,19 +273,13 @@ impl Response {
             message: fatal.message.clone(),
         });
         let conditions = conditions.map(v1::Condition::from).collect();
-        let result = v1::Result {
-            severity: v1::Severity::Fatal.into(),
-            message: fatal.message,
-            reason: None,
-            target: Some(v1::Target::CompositeAndClaim.into()),
-        };
         v1::RunFunctionResponse {
             meta: Some(v1::ResponseMeta {
                 tag: self.earlier.tag,
                 ttl: None,
             }),
             desired: Some(self.earlier.desired),
-            results: vec![result],
+            results: vec![result(v1::Severity::Fatal, None, fatal.message)],
             conditions,
             context: self.earlier.context,
             ..v1::RunFunctionResponse::default()
@@ -294,18 +287,12 @@ impl Response {
     }
 }
 
-impl Severity {
-    pub(crate) fn result(self, reason: Option<String>, message: String) -> v1::Result {
-        let severity = match self {
-            Self::Normal => v1::Severity::Normal,
-            Self::Warning => v1::Severity::Warning,
-        };
-        v1::Result {
-            severity: severity.into(),
-            message,
-            reason,
-            target: Some(v1::Target::CompositeAndClaim.into()),
-        }
+fn result(severity: v1::Severity, reason: Option<String>, message: String) -> v1::Result {
+    v1::Result {
+        severity: severity.into(),
+        message,
+        reason,
+        target: Some(v1::Target::CompositeAndClaim.into()),
     }
 }
 

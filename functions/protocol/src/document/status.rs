@@ -36,11 +36,17 @@ impl Document {
         let value = wire::open(&mut entries, wire::ENTRY_VALUE);
         let content = wire::open(&mut entries, wire::STRUCT);
         if let Some(Kind::Struct(earlier_status)) = earlier_status {
-            copy_all_but(
-                &mut entries,
-                Fields(earlier_status),
-                &keys(Fields(&status.entries))?,
-            )?;
+            let mut replaced = BTreeSet::new();
+            let mut fields = Fields(&status.entries);
+            while let Some(entry) = fields.next_entry()? {
+                replaced.insert(entry.key);
+            }
+            let mut fields = Fields(earlier_status);
+            while let Some(entry) = fields.next_entry()? {
+                if !replaced.contains(entry.key) {
+                    copy(&mut entries, entry);
+                }
+            }
         }
         entries.extend_from_slice(&status.entries);
         for start in [content, value, entry] {
@@ -48,27 +54,6 @@ impl Document {
         }
         Ok(Self { entries })
     }
-}
-
-fn keys(mut fields: Fields<'_>) -> Result<BTreeSet<&[u8]>, DocumentError> {
-    let mut keys = BTreeSet::new();
-    while let Some(entry) = fields.next_entry()? {
-        keys.insert(entry.key);
-    }
-    Ok(keys)
-}
-
-fn copy_all_but(
-    out: &mut Vec<u8>,
-    mut fields: Fields<'_>,
-    keys: &BTreeSet<&[u8]>,
-) -> Result<(), DocumentError> {
-    while let Some(entry) = fields.next_entry()? {
-        if !keys.contains(entry.key) {
-            copy(out, entry);
-        }
-    }
-    Ok(())
 }
 
 fn copy(out: &mut Vec<u8>, entry: Entry<'_>) {

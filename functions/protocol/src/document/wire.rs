@@ -49,15 +49,6 @@ pub(super) struct Entry<'de> {
 }
 
 impl<'de> Fields<'de> {
-    fn byte(&mut self) -> Result<u8, DocumentError> {
-        let (first, rest) = self
-            .0
-            .split_first()
-            .ok_or_else(|| DocumentError::malformed("it ends too soon"))?;
-        self.0 = rest;
-        Ok(*first)
-    }
-
     fn varint(&mut self) -> Result<u64, DocumentError> {
         match self.0.split_first() {
             // All keys and most lengths are one byte.
@@ -72,7 +63,7 @@ impl<'de> Fields<'de> {
     fn long_varint(&mut self) -> Result<u64, DocumentError> {
         let mut value = 0;
         for shift in (0..u64::BITS).step_by(7) {
-            let byte = self.byte()?;
+            let [byte] = self.array()?;
             let bits = u64::from(byte & 0x7f);
             if shift == 63 && bits > 1 {
                 break;
@@ -205,18 +196,14 @@ pub(super) fn text(bytes: &[u8]) -> Result<&str, DocumentError> {
 
 /// Writes a key, a length and bytes.
 pub(super) fn put_bytes(out: &mut Vec<u8>, key: u8, bytes: &[u8]) {
-    put_key_and_length(out, key, bytes.len());
-    out.extend_from_slice(bytes);
-}
-
-/// Writes what stands before bytes of this length.
-pub(super) fn put_key_and_length(out: &mut Vec<u8>, key: u8, mut length: usize) {
+    let mut length = bytes.len();
     out.push(key);
     while length >= 0x80 {
         out.push(low_bits(length) | 0x80);
         length >>= 7;
     }
     out.push(low_bits(length));
+    out.extend_from_slice(bytes);
 }
 
 /// Writes the key of a map entry, as prost does: the empty one, being the default, is left out.
