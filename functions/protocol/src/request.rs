@@ -36,6 +36,17 @@ pub enum Required<'a> {
     Found(&'a [Resource]),
 }
 
+impl<'a> Required<'a> {
+    /// The documents of what matched; none while it is unresolved.
+    pub fn documents(self) -> impl Iterator<Item = &'a Document> {
+        let found = match self {
+            Self::Found(found) => found,
+            Self::Unresolved => &[],
+        };
+        found.iter().filter_map(|found| found.resource.as_ref())
+    }
+}
+
 impl Request {
     /// Takes a message apart: what the composer reads, and a response that carries on what earlier steps wanted.
     pub fn split(message: v1::RunFunctionRequest) -> (Self, Response) {

@@ -43,36 +43,23 @@ pub(super) fn fetch<'r, K: Pool>(
             _ => format!("{}/{name}/unclaimed", K::KIND),
         };
         let unclaimed = position > 0;
-        match request.required(&key) {
-            Required::Unresolved => read = false,
-            Required::Found(resources) if found.is_none() => {
-                for document in resources
-                    .iter()
-                    .filter_map(|resource| resource.resource.as_ref())
-                {
-                    let composite: PoolComposite<K> = document
-                        .parse()
-                        .map_err(|error| unreadable::<K>(error, name))?;
-                    if !unclaimed || !composite.metadata.is_claimed() {
-                        found = Some(Fetched {
-                            composite,
-                            consumers: Consumers::of(document),
-                        });
-                        break;
-                    }
+        let required = request.required(&key);
+        read &= !matches!(required, Required::Unresolved);
+        if found.is_none() {
+            for document in required.documents() {
+                let composite: PoolComposite<K> = document
+                    .parse()
+                    .map_err(|error| unreadable::<K>(error, name))?;
+                if !unclaimed || !composite.metadata.is_claimed() {
+                    found = Some(Fetched {
+                        composite,
+                        consumers: Consumers::of(document),
+                    });
+                    break;
                 }
             }
-            Required::Found(_) => {}
         }
-        response.require(
-            key,
-            Selector {
-                api_version: K::api_version(),
-                kind: kind::<K>(scope),
-                namespace,
-                by,
-            },
-        );
+        response.require(key, selector::<K>(scope, namespace, by));
     }
     Ok(if found.is_none() && !read {
         None
@@ -91,11 +78,7 @@ pub(super) fn others<K: Pool>(
 ) -> Vec<String> {
     // No pool has an empty name.
     let key = format!("{}//{namespace}", K::KIND);
-    let found = match request.required(&key) {
-        Required::Found(resources) => resources,
-        Required::Unresolved => &[],
-    };
-    let documents = found.iter().filter_map(|found| found.resource.as_ref());
+    let documents = request.required(&key).documents();
     // The claim doesn't name these: one that can't be read isn't offered.
     let pools = documents.filter_map(|document| document.parse::<PoolComposite<K>>().ok());
     let names = pools.filter(is_offered);
@@ -109,15 +92,7 @@ pub(super) fn others<K: Pool>(
             (None, BTreeMap::from([label]))
         }
     };
-    response.require(
-        key,
-        Selector {
-            api_version: K::api_version(),
-            kind: kind::<K>(scope),
-            namespace,
-            by: Match::Labels(labels),
-        },
-    );
+    response.require(key, selector::<K>(scope, namespace, Match::Labels(labels)));
     names.into_iter().take(MOST_OFFERED).collect()
 }
 
@@ -137,9 +112,14 @@ pub(super) fn claim(scope: Scope, consumer: &Consumer) -> Selector {
         Scope::Cluster if namespace.is_empty() => (None, by_name),
         Scope::Cluster => (None, Match::Labels(claim_labels(namespace, name))),
     };
+    selector::<OpenStackClusterSpec>(scope, namespace, by)
+}
+
+/// Selects composite resources of a kind.
+pub fn selector<K: Kind>(scope: Scope, namespace: Option<String>, by: Match) -> Selector {
     Selector {
-        api_version: OpenStackClusterSpec::api_version(),
-        kind: kind::<OpenStackClusterSpec>(scope),
+        api_version: K::api_version(),
+        kind: kind::<K>(scope),
         namespace,
         by,
     }

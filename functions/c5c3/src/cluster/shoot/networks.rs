@@ -4,13 +4,13 @@ use c5c3_api::{
     Cidr, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, Ranges, StorageClusterSpec,
 };
 use c5c3_kinds::gardener::{Networking, Worker};
-use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
+use function_protocol::{Fatal, Match, Request, Response};
 use serde::Deserialize;
 
 use crate::cluster::Cluster;
 use crate::composite::Metadata;
 use crate::names::hash;
-use crate::pools::kind;
+use crate::pools::selector;
 
 /// Prefix length of each node's range of pods, which is Gardener's default.
 const NODE_POD_PREFIX: u8 = 24;
@@ -125,24 +125,14 @@ impl Cluster<'_> {
         response: &mut Response,
     ) -> (&'static str, Vec<Other>) {
         let key = format!("every {}", K::KIND);
-        let found = match request.required(&key) {
-            Required::Found(found) => found,
-            Required::Unresolved => &[],
-        };
-        let others = found
-            .iter()
-            .filter_map(|found| found.resource.as_ref()?.parse::<Other>().ok())
+        let others = request
+            .required(&key)
+            .documents()
+            .filter_map(|found| found.parse::<Other>().ok())
             .filter(|other| other.metadata.uid != self.metadata.uid)
             .collect();
-        response.require(
-            key,
-            Selector {
-                api_version: K::api_version(),
-                kind: kind::<K>(self.metadata.scope()),
-                namespace: None,
-                by: Match::Labels([].into()),
-            },
-        );
+        let all = Match::Labels([].into());
+        response.require(key, selector::<K>(self.metadata.scope(), None, all));
         (K::KIND, others)
     }
 }
