@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::composite::Scope;
 use crate::manifest::kubernetes::{ForProvider, Object, ObjectSpec, ProviderConfigRef};
 use crate::manifest::{KubernetesObject, ObjectMeta};
-use crate::observed::{IgnoredStatus, Observation, last_observed};
+use crate::observed::{IgnoredStatus, Observation, last_observed, last_spec};
 use crate::ownership::{Foreign, Owner, Ownership};
 use crate::transitions;
 
@@ -286,25 +286,7 @@ impl<'a> Composed<'a> {
 
     /// The spec that an Object's manifest was last wanted with, for what can't be read now.
     pub fn last_wanted<S: DeserializeOwned>(&self, name: &str) -> Option<S> {
-        #[derive(Deserialize)]
-        struct Object<S> {
-            spec: ObjectSpec<S>,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct ObjectSpec<S> {
-            for_provider: ForProvider<S>,
-        }
-        #[derive(Deserialize)]
-        struct ForProvider<S> {
-            manifest: Manifest<S>,
-        }
-        #[derive(Deserialize)]
-        struct Manifest<S> {
-            spec: S,
-        }
-        let object: Object<S> = self.observed(name)?.parse().ok()?;
-        Some(object.spec.for_provider.manifest.spec)
+        last_spec(self.request, name)
     }
 
     /// An object as its Object last observed it; none while it isn't observed to be the composite's own.

@@ -116,12 +116,21 @@ pub fn last_composed<M: DeserializeOwned>(
     struct ForProvider<M> {
         manifest: M,
     }
-    #[derive(Deserialize)]
-    struct Object<M> {
-        spec: Spec<M>,
-    }
-    let object: Option<Object<M>> = parsed(request, name)?;
+    let object: Option<Specified<Spec<M>>> = parsed(request, name)?;
     Ok(object.map(|object| object.spec.for_provider.manifest))
+}
+
+/// Something with a spec.
+#[derive(Deserialize)]
+pub struct Specified<S> {
+    /// The spec.
+    pub spec: S,
+}
+
+/// The spec of the manifest that an Object was last composed with; none where it can't be read.
+pub fn last_spec<S: DeserializeOwned>(request: &Request, name: &str) -> Option<S> {
+    let manifest: Option<Specified<S>> = last_composed(request, name).ok()?;
+    Some(manifest?.spec)
 }
 
 /// The object as an Object has last observed it; none while it hasn't.

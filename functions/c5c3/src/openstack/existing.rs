@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
 use super::resource::CONTROL_PLANE;
-use crate::observed::{Observation, last_composed};
+use crate::observed::{Observation, last_spec};
 
 /// The ControlPlane that exists, whoever owns it.
 pub struct Existing {
@@ -61,15 +61,10 @@ where
 impl Existing {
     /// Reads it; what can't be read counts as not there.
     pub fn of(request: &Request) -> Self {
-        #[derive(Deserialize)]
-        struct Manifest {
-            spec: LastSpec,
-        }
-        let last = last_composed::<Manifest>(request, CONTROL_PLANE);
         let observed = request.observed().get(CONTROL_PLANE);
         Self {
             status: Observation::<ControlPlaneStatus>::of(observed).status,
-            spec: last.ok().flatten().map(|manifest| manifest.spec),
+            spec: last_spec(request, CONTROL_PLANE),
         }
     }
 

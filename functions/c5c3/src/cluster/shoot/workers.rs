@@ -14,7 +14,7 @@ use super::{BareMetal, SHOOT, refused};
 use crate::cluster::Cluster;
 use crate::input::GardenerPreset;
 use crate::names::fitted;
-use crate::observed::{Observation, last_composed};
+use crate::observed::{Observation, Specified, last_composed};
 
 /// Label of a pool that names the zone of all its machines.
 const ZONE: &str = "availability-zone";
@@ -85,12 +85,7 @@ struct Group {
     maximum: u32,
 }
 
-/// A Shoot as it was composed, as far as it has groups of machines.
-#[derive(Deserialize)]
-struct Shoot {
-    spec: Spec,
-}
-
+/// The spec of a Shoot as it was composed, as far as it has groups of machines.
 #[derive(Deserialize)]
 struct Spec {
     provider: Provider,
@@ -252,7 +247,7 @@ impl Cluster<'_> {
         } else if is_refused() {
             Vec::new()
         } else {
-            let shoot: Option<Shoot> = last_composed(request, SHOOT)?;
+            let shoot: Option<Specified<Spec>> = last_composed(request, SHOOT)?;
             shoot.map_or_else(Vec::new, |shoot| shoot.spec.provider.workers)
         };
         groups.retain(|group| is_of(&group.name, name));
