@@ -8,10 +8,8 @@ use super::Cluster;
 use super::shoot::SHOOT;
 use crate::composed::Composed;
 use crate::composite::Scope;
-use crate::manifest::ObjectMeta;
-use crate::manifest::kubernetes::{
-    Credentials, PROVIDER_CONFIG, ProviderConfig, ProviderConfigSpec, SecretKeyRef,
-};
+use crate::manifest::kubernetes::{Credentials, PROVIDER_CONFIG, ProviderConfigSpec, SecretKeyRef};
+use crate::manifest::{Manifest, ObjectMeta};
 use crate::names::ACCESS;
 use crate::observed::ConditionedStatus;
 
@@ -44,8 +42,8 @@ impl Cluster<'_> {
         match composed.scope() {
             Scope::Cluster => {
                 let (api_version, kind) = PROVIDER_CONFIG;
-                let config = ProviderConfig {
-                    api_version,
+                let config = Manifest {
+                    api_version: api_version.to_owned(),
                     kind,
                     metadata,
                     spec,
@@ -53,8 +51,8 @@ impl Cluster<'_> {
                 composed.local(ACCESS, &config, creation)?;
             }
             Scope::Namespaced => {
-                let config = ProviderConfig {
-                    api_version: "kubernetes.m.crossplane.io/v1alpha1",
+                let config = Manifest {
+                    api_version: "kubernetes.m.crossplane.io/v1alpha1".to_owned(),
                     kind: "ClusterProviderConfig",
                     metadata: ObjectMeta {
                         finalizers: vec![IN_USE.to_owned()],

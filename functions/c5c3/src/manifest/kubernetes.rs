@@ -117,27 +117,7 @@ pub struct ProviderConfigRef<'a> {
 /// Group, version and kind of a provider configuration for cluster-scoped Objects.
 pub const PROVIDER_CONFIG: (&str, &str) = ("kubernetes.crossplane.io/v1alpha1", "ProviderConfig");
 
-/// A ProviderConfig (or ClusterProviderConfig): the kubeconfig of one cluster, in a Secret.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ProviderConfig {
-    pub(crate) api_version: &'static str,
-    pub(crate) kind: &'static str,
-    pub(crate) metadata: ObjectMeta,
-    pub(crate) spec: ProviderConfigSpec,
-}
-
-impl KubernetesObject for ProviderConfig {
-    fn kind(&self) -> &'static str {
-        self.kind
-    }
-
-    fn metadata_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
-
-/// Spec of a ProviderConfig.
+/// Spec of a ProviderConfig (or ClusterProviderConfig): the kubeconfig of one cluster, in a Secret.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProviderConfigSpec {
     /// Where the kubeconfig is.

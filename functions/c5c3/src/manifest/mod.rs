@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest<S> {
-    api_version: String,
-    kind: &'static str,
+    pub(crate) api_version: String,
+    pub(crate) kind: &'static str,
     /// Name, namespace, labels.
     pub metadata: ObjectMeta,
-    spec: S,
+    pub(crate) spec: S,
 }
 
 impl<S: Spec> Manifest<S> {
