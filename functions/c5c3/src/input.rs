@@ -23,6 +23,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::composite::TypeMeta;
+use crate::names::word;
 
 pub use bootstrap::{BootstrapPreset, ExternalNetworkPreset, SizeBootstrap};
 pub use clusters::{AccessPreset, CephPreset, ClusterPresets, GardenerPreset, SystemMachines};
@@ -322,8 +323,4 @@ impl OpenStackPresets {
             ))
         })
     }
-}
-
-fn word(size: Size) -> String {
-    format!("{size:?}").to_lowercase()
 }

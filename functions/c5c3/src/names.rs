@@ -65,21 +65,6 @@ impl<'a> Names<'a> {
         format!("openstack-{}", self.claim)
     }
 
-    /// RBD pool of Cinder's volumes.
-    pub fn volumes(&self) -> String {
-        self.with("volumes")
-    }
-
-    /// RBD pool of Glance's images.
-    pub fn images(&self) -> String {
-        self.with("images")
-    }
-
-    /// RBD pool of Nova's ephemeral disks.
-    pub fn ephemeral(&self) -> String {
-        self.with("ephemeral")
-    }
-
     /// Filesystem of Manila's shares.
     pub fn filesystem(&self) -> String {
         fitted(&self.with("cephfs"), FILESYSTEM)
@@ -94,6 +79,11 @@ impl<'a> Names<'a> {
     pub fn with(&self, purpose: impl fmt::Display) -> String {
         format!("{}-{purpose}", self.claim)
     }
+}
+
+/// A value of an enum as one word in lower case.
+pub fn word(value: impl fmt::Debug) -> String {
+    format!("{value:?}").to_lowercase()
 }
 
 /// The name itself where it fits, else its beginning and a hash of the whole: 60 bits of SHA-256, so that nobody finds

@@ -72,7 +72,7 @@ pub struct CephVersion {
 }
 
 /// Monitors.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mon {
     /// How many.

@@ -54,7 +54,7 @@ pub struct Pool {
     pub failure_domain: &'static str,
     /// Kind of the disks.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub device_class: Option<&'static str>,
+    pub device_class: Option<String>,
     /// Copies.
     pub replicated: Replicated,
     /// Pool parameters, `compression_mode` among them.

@@ -205,24 +205,11 @@ fn conditions(
     } else {
         transitions::await_turn(response, "CephReady", "it comes after the Shoot");
     }
-    match ceph_cluster::shortfall(spec, preset) {
-        Some(shortfall) => {
-            transitions::set(
-                response,
-                "CapacityPlanned",
-                false,
-                Reason::TooFewDisks,
-                shortfall,
-            );
-        }
-        None => transitions::set(
-            response,
-            "CapacityPlanned",
-            true,
-            Reason::EnoughDisks,
-            String::new(),
-        ),
-    }
+    let (holds, reason, message) = match ceph_cluster::shortfall(spec, preset) {
+        Some(shortfall) => (false, Reason::TooFewDisks, shortfall),
+        None => (true, Reason::EnoughDisks, String::new()),
+    };
+    transitions::set(response, "CapacityPlanned", holds, reason, message);
 }
 
 /// What a CephCluster that isn't Ready waits for, in Rook's words once it reports any.

@@ -12,7 +12,8 @@ use function_protocol::Fatal;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{OpenStackPresets, word};
+use super::OpenStackPresets;
+use crate::names::word;
 
 /// What tenants find on the first day.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

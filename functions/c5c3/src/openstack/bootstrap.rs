@@ -18,8 +18,7 @@ impl Recipe<'_> {
     /// The site gives an address to two claims, or the claim's size has a flavor that the site doesn't have.
     pub fn bootstrap(&self) -> Result<Bootstrap, Fatal> {
         let (claim, preset) = (&self.cluster.spec, &self.presets.bootstrap);
-        let metadata = &self.cluster.metadata;
-        let key = format!("{}/{}", metadata.claim_namespace(), metadata.claim_name());
+        let key = self.cluster.metadata.claim_path();
         let name = claim.network.external_network.as_ref();
         let external = name.and_then(|name| Some((name, preset.external_networks.get(name)?)));
         let external = external.map(|(name, network)| network.of(name, &key));

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::openstack_cluster::{Compression, ResourceStatus};
-use c5c3_api::storage_cluster::DeviceClass;
 use c5c3_kinds::ceph::{
     CephBlockPool, CephClient, CephFilesystem, CephObjectStore, CephObjectStoreUser, Gateway,
     MetadataServer, NAMESPACE, NamedPool, PhaseStatus, Pool, Replicated,
@@ -16,6 +15,7 @@ use super::pool_quota::KeptQuota;
 use super::wanted::{Client, Rbd, Storage, Storages};
 use crate::composed::Composed;
 use crate::manifest::Manifest;
+use crate::names::word;
 use crate::observed::Observation;
 
 /// What is known of everything in Ceph.
@@ -231,11 +231,7 @@ impl Storage {
     /// Redundancy and placement of a pool in this cluster: on disks of the cluster's class, over hosts, or over both
     /// zones of a stretched cluster, which takes two copies in each.
     fn pool(&self, copies: u32) -> Pool {
-        let device_class = self.spec.as_ref().map(|spec| match spec.ceph.device_class {
-            DeviceClass::Hdd => "hdd",
-            DeviceClass::Ssd => "ssd",
-            DeviceClass::Nvme => "nvme",
-        });
+        let spec = self.spec.as_ref();
         let stretched = self.is_stretched();
         let replicated = if stretched {
             Replicated {
@@ -258,7 +254,7 @@ impl Storage {
             } else {
                 "host"
             },
-            device_class,
+            device_class: spec.map(|spec| word(spec.ceph.device_class)),
             replicated,
             // Ceph would serve a pool of two copies from a single one, and lose what was written when that one dies.
             parameters: (!stretched && copies == 2)
@@ -305,8 +301,4 @@ fn judge(observation: &Observation<PhaseStatus>) -> ResourceStatus {
         "Failure" | "Error" => ResourceStatus::Failed,
         _ => ResourceStatus::Creating,
     }
-}
-
-fn word(compression: Compression) -> String {
-    format!("{compression:?}").to_lowercase()
 }

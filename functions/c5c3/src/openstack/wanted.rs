@@ -72,21 +72,20 @@ impl Rbd {
 
     /// Name of the pool in Ceph.
     pub fn pool(self, names: &Names<'_>) -> String {
-        match self {
-            Rbd::Volumes => names.volumes(),
-            Rbd::Images => names.images(),
-            Rbd::Ephemeral => names.ephemeral(),
-        }
+        names.with(self.purpose())
     }
 
     /// Name of the composed resource in a cluster.
     pub fn resource(self, cluster: &str) -> String {
-        let purpose = match self {
+        format!("{}-{cluster}", self.purpose())
+    }
+
+    fn purpose(self) -> &'static str {
+        match self {
             Rbd::Volumes => "volumes",
             Rbd::Images => "images",
             Rbd::Ephemeral => "ephemeral",
-        };
-        format!("{purpose}-{cluster}")
+        }
     }
 
     /// Copies that the claim asks for.

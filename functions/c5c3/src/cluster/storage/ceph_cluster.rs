@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use c5c3_api::StorageClusterSpec;
 use c5c3_api::parts::Quantity;
-use c5c3_api::storage_cluster::DeviceClass;
 use c5c3_kinds::ceph::{
     CephCluster, CephStorage, CephVersion, ClaimMetadata, Connections, DeviceSet,
     DisruptionManagement, Encryption, Mgr, Mon, MonZone, Network, StretchCluster, VolumeClaim,
@@ -14,6 +13,7 @@ use function_protocol::Fatal;
 use serde_json::json;
 
 use crate::input::CephPreset;
+use crate::names::word;
 
 /// Fewest hosts of a CephCluster: each monitor is on a host of its own.
 const MONITORS: u32 = 3;
@@ -49,11 +49,11 @@ pub fn wanted(
             "spec.workers is {hosts}; monitors and copies each want a host of their own, so choose at least {least}"
         )));
     }
-    let device_class = device_class(spec.ceph.device_class);
+    let device_class = word(spec.ceph.device_class);
     let template = VolumeClaimTemplate {
         metadata: ClaimMetadata {
             name: "data",
-            annotations: BTreeMap::from([("crushDeviceClass", device_class.to_owned())]),
+            annotations: BTreeMap::from([("crushDeviceClass", device_class.clone())]),
         },
         spec: VolumeClaim {
             storage_class_name: preset.storage_class.clone(),
@@ -86,7 +86,7 @@ pub fn wanted(
         },
         storage: CephStorage {
             storage_class_device_sets: vec![DeviceSet {
-                name: device_class.to_owned(),
+                name: device_class,
                 count: disks(spec),
                 portable: false,
                 encrypted: spec.ceph.encrypted,
@@ -130,14 +130,6 @@ fn disks(spec: &StorageClusterSpec) -> u32 {
     spec.workers.saturating_mul(spec.ceph.osd_count)
 }
 
-fn device_class(class: DeviceClass) -> &'static str {
-    match class {
-        DeviceClass::Hdd => "hdd",
-        DeviceClass::Ssd => "ssd",
-        DeviceClass::Nvme => "nvme",
-    }
-}
-
 /// Monitors in every zone, each on a host of its own.
 fn monitors(zones: &[String], arbiter: Option<&str>) -> Mon {
     let zone = |name: &str, arbiter| MonZone {
@@ -147,10 +139,7 @@ fn monitors(zones: &[String], arbiter: Option<&str>) -> Mon {
     let mut of_data: Vec<MonZone> = zones.iter().map(|name| zone(name, false)).collect();
     let mut mon = Mon {
         count: MONITORS,
-        allow_multiple_per_node: false,
-        failure_domain_label: None,
-        zones: Vec::new(),
-        stretch_cluster: None,
+        ..Mon::default()
     };
     if let Some(arbiter) = arbiter {
         of_data.insert(0, zone(arbiter, true));
