@@ -8,8 +8,8 @@ use c5c3_admission::{Problem, Validator};
 use provider_operators::control_plane_operators;
 use serde_json::Value;
 
+use super::InputError;
 use super::files::{Place, parsed, text};
-use super::{Given, InputError};
 use crate::kind::ClaimKind;
 use crate::manifest::{Manifest, path};
 use crate::presets::is_input;
@@ -40,7 +40,7 @@ impl fmt::Display for Skipped {
 #[derive(Default)]
 pub(super) struct Found {
     validator: Validator,
-    pub(super) given: BTreeMap<(ClaimKind, String, String), (Given, Place)>,
+    pub(super) given: BTreeMap<(ClaimKind, String, String), (Manifest, Place)>,
     pub(super) resources: BTreeMap<(String, String), (Manifest, Place)>,
     pub(super) shoots: BTreeMap<String, (Manifest, Place)>,
     pub(super) skipped: Vec<Skipped>,
@@ -102,15 +102,13 @@ impl Found {
                 false => manifest,
             };
             let key = (kind, manifest.kind().to_owned(), manifest.path());
-            let given = Given { kind, manifest };
-            let (first, other) = self
-                .given
-                .entry(key)
-                .or_insert_with(|| (given.clone(), place.clone()));
-            let conflict = conflict(place, &given.manifest, &first.manifest, other);
+            let conflict = record(&mut self.given, key, manifest, place);
             self.refused.extend(conflict);
         } else if is_secret(&manifest) || is_operated(&manifest) {
-            self.add_resource(place, in_a_namespace(manifest));
+            let manifest = in_a_namespace(manifest);
+            let key = (manifest.kind().to_owned(), manifest.path());
+            let conflict = record(&mut self.resources, key, manifest, place);
+            self.refused.extend(conflict);
         } else {
             let title = format!("{} {}", manifest.api_version(), manifest.title());
             self.skip(
@@ -125,11 +123,7 @@ impl Found {
     fn add_shoot(&mut self, place: &Place, value: Value) {
         match Manifest::try_from(value.clone()) {
             Ok(shoot) => {
-                let (first, other) = self
-                    .shoots
-                    .entry(shoot.path())
-                    .or_insert_with(|| (shoot.clone(), place.clone()));
-                let conflict = conflict(place, &shoot, first, other);
+                let conflict = record(&mut self.shoots, shoot.path(), shoot, place);
                 self.refused.extend(conflict);
             }
             Err(error) => {
@@ -138,16 +132,6 @@ impl Found {
                 self.refuse(place, &value, [Problem { path, message }]);
             }
         }
-    }
-
-    fn add_resource(&mut self, place: &Place, manifest: Manifest) {
-        let key = (manifest.kind().to_owned(), manifest.path());
-        let (first, other) = self
-            .resources
-            .entry(key)
-            .or_insert_with(|| (manifest.clone(), place.clone()));
-        let conflict = conflict(place, &manifest, first, other);
-        self.refused.extend(conflict);
     }
 
     pub(super) fn skip(&mut self, place: &Place, reason: String) {
@@ -233,8 +217,16 @@ fn is_operated(manifest: &Manifest) -> bool {
     })
 }
 
-/// Two different resources under one name.
-fn conflict(place: &Place, one: &Manifest, other: &Manifest, at: &Place) -> Option<String> {
+/// Records a resource, unless one has its key already. Says where that one differs.
+fn record<K: Ord>(
+    recorded: &mut BTreeMap<K, (Manifest, Place)>,
+    key: K,
+    one: Manifest,
+    place: &Place,
+) -> Option<String> {
+    let (other, at) = recorded
+        .entry(key)
+        .or_insert_with(|| (one.clone(), place.clone()));
     let field = difference(one.value(), other.value(), "")?;
     let title = one.title();
     Some(format!(

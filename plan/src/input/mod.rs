@@ -122,7 +122,11 @@ pub fn read(paths: &[PathBuf]) -> Result<Files, InputError> {
         return Err(InputError::Nothing(skipped));
     }
     Ok(Files {
-        given: found.given.into_values().map(|(given, _)| given).collect(),
+        given: found
+            .given
+            .into_iter()
+            .map(|((kind, _, _), (manifest, _))| Given { kind, manifest })
+            .collect(),
         resources: found
             .resources
             .into_values()
