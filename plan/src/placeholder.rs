@@ -11,12 +11,7 @@ use sha2::{Digest, Sha256};
 const USER: &str = "user";
 
 /// A Secret with placeholders of the right shape: the same for the same name, different for each.
-pub fn secret(
-    namespace: &str,
-    name: &str,
-    labels: BTreeMap<&str, &str>,
-    values: &BTreeMap<String, GeneratedValue>,
-) -> Value {
+pub fn secret(namespace: &str, name: &str, values: &BTreeMap<String, GeneratedValue>) -> Value {
     let data: Map<String, Value> = values
         .iter()
         .map(|(key, value)| {
@@ -28,7 +23,7 @@ pub fn secret(
     json!({
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": { "name": name, "namespace": namespace, "labels": labels },
+        "metadata": { "name": name, "namespace": namespace, "labels": {} },
         "type": "Opaque",
         "data": data,
     })
@@ -59,7 +54,7 @@ pub fn of_a_user(namespace: &str, name: &str, ceph_user: Option<&str>) -> Value 
     let known = known.map(|(key, text)| (key, GeneratedValue::Text(text)));
     let values = drawn.into_iter().chain(known);
     let values = values.map(|(key, value)| (key.to_owned(), value));
-    secret(namespace, name, BTreeMap::new(), &values.collect())
+    secret(namespace, name, &values.collect())
 }
 
 /// A value that follows from a seed.

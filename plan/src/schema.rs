@@ -77,21 +77,14 @@ impl Served {
 
 static KINDS: LazyLock<Vec<Served>> = LazyLock::new(|| {
     // Whoever names a claim sees the rules about names, whichever generation of Crossplane enforces them.
-    let claims = definitions(Generation::V2).into_iter().map(|definition| {
+    let generations = [Generation::V2, Generation::V1].into_iter();
+    let claims = generations.flat_map(definitions).map(|definition| {
+        let (group, kind) = (definition.spec.group, definition.spec.names.kind);
         let [version] = definition.spec.versions;
-        let schema = version.schema.open_api_v3_schema;
-        (definition.spec.group, definition.spec.names.kind, schema)
-    });
-    let composites = definitions(Generation::V1).into_iter().map(|definition| {
-        let [version] = definition.spec.versions;
-        let schema = version.schema.open_api_v3_schema;
-        (definition.spec.group, definition.spec.names.kind, schema)
-    });
-    let claims = claims.chain(composites).map(|(group, kind, schema)| {
         let api_version = format!("{group}/v1alpha1");
         Served {
             claim: ClaimKind::named(&api_version, &kind),
-            schema: served_by_crossplane(object(schema)),
+            schema: served_by_crossplane(object(version.schema.open_api_v3_schema)),
             api_version,
             kind,
         }

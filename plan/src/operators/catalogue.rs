@@ -1,11 +1,10 @@
 //! The service catalogue, and secrets that travel.
 
-use std::collections::BTreeMap;
-
 use provider_composer::GeneratedValue;
 use serde_json::{Value, json};
 
 use super::condition;
+use super::infrastructure::drawn;
 use crate::manifest::Manifest;
 use crate::placeholder;
 use crate::store::Key;
@@ -60,22 +59,17 @@ pub fn of_external_secrets(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value
     let brought = spec["data"].as_array().into_iter().flatten();
     let brought = brought.filter_map(|entry| entry["secretKey"].as_str());
     let templates = spec["target"]["template"]["data"].as_object();
-    let keys: BTreeMap<String, GeneratedValue> = match templates {
+    let namespace = manifest.namespace();
+    vec![match templates {
         Some(templates) => {
             let templates = templates.iter();
             let render = |text: &Value| render(text.as_str().unwrap_or_default(), name);
             let texts =
                 templates.map(|(key, text)| (key.clone(), GeneratedValue::Text(render(text))));
-            texts.collect()
+            placeholder::secret(namespace, name, &texts.collect())
         }
-        None => brought.map(drawn).collect(),
-    };
-    vec![placeholder::secret(
-        manifest.namespace(),
-        name,
-        BTreeMap::new(),
-        &keys,
-    )]
+        None => drawn(namespace, name, &brought.collect::<Vec<_>>(), &[]),
+    }]
 }
 
 /// A template with a placeholder for each value.
@@ -89,10 +83,6 @@ fn render(template: &str, secret: &str) -> String {
     text
 }
 
-fn drawn(key: &str) -> (String, GeneratedValue) {
-    (key.to_owned(), GeneratedValue::Password(24))
-}
-
 /// Certificates (cert-manager).
 pub fn certificates(_: &Key, _: &Manifest) -> Value {
     json!({ "conditions": [condition("Ready", "Ready")] })
@@ -104,7 +94,6 @@ pub fn of_certificates(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value>) -
     if manifest.kind() != "Certificate" || name.is_empty() {
         return Vec::new();
     }
-    let keys = ["tls.crt", "tls.key", "ca.crt"].map(drawn).into();
-    let namespace = manifest.namespace();
-    vec![placeholder::secret(namespace, name, BTreeMap::new(), &keys)]
+    let keys = ["tls.crt", "tls.key", "ca.crt"];
+    vec![drawn(manifest.namespace(), name, &keys, &[])]
 }

@@ -1,7 +1,5 @@
 //! Kubernetes, databases, message bus and caches.
 
-use std::collections::BTreeMap;
-
 use provider_composer::GeneratedValue;
 use provider_openstack::TEMPEST;
 use serde_json::{Value, json};
@@ -235,10 +233,5 @@ pub(super) fn drawn(namespace: &str, name: &str, drawn: &[&str], known: &[(&str,
     let known = known
         .iter()
         .map(|(key, text)| ((*key).to_owned(), GeneratedValue::Text((*text).to_owned())));
-    placeholder::secret(
-        namespace,
-        name,
-        BTreeMap::new(),
-        &drawn.chain(known).collect(),
-    )
+    placeholder::secret(namespace, name, &drawn.chain(known).collect())
 }
