@@ -157,17 +157,15 @@ impl Plan {
 
     /// Every resource of this project's operators, including those that another one composed.
     pub fn operated(&self) -> Vec<&Operated> {
-        let clusters = self
-            .planned
-            .iter()
-            .flat_map(|planned| planned.clusters.values());
-        let composed = clusters
-            .flatten()
-            .filter_map(|object| object.operated.as_deref());
-        composed
-            .chain(&self.resources)
-            .flat_map(Operated::all)
-            .collect()
+        self.given().flat_map(Operated::all).collect()
+    }
+
+    /// Every resource of this project's operators but those that another one composed.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &Operated> {
+        let planned = self.planned.iter();
+        let objects = planned.flat_map(|planned| planned.clusters.values().flatten());
+        let composed = objects.filter_map(|object| object.operated.as_deref());
+        composed.chain(&self.resources)
     }
 }
 

@@ -14,10 +14,8 @@ impl Plan {
     /// What to change about options of services before or after their next upgrade, each with the resources that users give them in:
     /// ControlPlanes, and services without one.
     pub fn outdated_options(&self) -> BTreeMap<String, Vec<String>> {
-        let clusters = self.planned.iter().flat_map(|one| one.clusters.values());
-        let composed = clusters.flatten().filter_map(|one| one.operated.as_deref());
         let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for operated in composed.chain(&self.resources) {
+        for operated in self.given() {
             let resource = &operated.resource;
             for change in outdated(resource) {
                 found.entry(change).or_default().push(resource.title());

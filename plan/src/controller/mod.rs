@@ -40,7 +40,7 @@ pub struct Controller<'a> {
 }
 
 /// The last reconcile of a resource of one of the project's operators.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Reconciled {
     /// The operator.
     pub operator: &'static str,
@@ -79,13 +79,12 @@ impl Reconciler for Controller<'_> {
 impl Controller<'_> {
     /// Returns every object that was looked up or composed, whether it exists or not.
     pub fn looked_up(&self) -> BTreeSet<Key> {
-        let looked_up = self.reconciled.iter().flat_map(|(subject, reconciled)| {
-            let dependencies = reconciled.dependencies.iter();
-            dependencies.filter_map(|dependency| match dependency {
+        let looked_up = self
+            .dependencies()
+            .filter_map(|(subject, dependency)| match dependency {
                 Dependency::Object(key) => Some(source::key(&subject.cluster, key)),
                 Dependency::Objects(_) | Dependency::External(_) => None,
-            })
-        });
+            });
         let made = self
             .reconciled
             .values()
@@ -95,18 +94,23 @@ impl Controller<'_> {
 
     /// Every list of objects that was looked up.
     pub fn listed(&self) -> BTreeSet<Listing> {
-        let dependencies = |(subject, reconciled): (&Key, &Reconciled)| -> Vec<Listing> {
-            let dependencies = reconciled.dependencies.iter();
-            let listings = dependencies.filter_map(|dependency| match dependency {
+        self.dependencies()
+            .filter_map(|(subject, dependency)| match dependency {
                 Dependency::Objects(selection) => Some(Listing {
                     cluster: subject.cluster.clone(),
                     selection: selection.clone(),
                 }),
                 Dependency::Object(_) | Dependency::External(_) => None,
-            });
-            listings.collect()
-        };
-        self.reconciled.iter().flat_map(dependencies).collect()
+            })
+            .collect()
+    }
+
+    /// What was looked up last for each resource.
+    fn dependencies(&self) -> impl Iterator<Item = (&Key, &Dependency)> {
+        self.reconciled.iter().flat_map(|(subject, reconciled)| {
+            let dependencies = reconciled.dependencies.iter();
+            dependencies.map(move |dependency| (subject, dependency))
+        })
     }
 
     /// Returns the Secrets that were looked up, don't exist, and are named by a condition that isn't True: users create them.
@@ -147,11 +151,7 @@ impl Controller<'_> {
             .entry(subject.clone())
             .or_insert_with(|| Reconciled {
                 operator: operator.name(),
-                steps: Vec::new(),
-                dependencies: BTreeSet::new(),
-                failure: None,
-                generated: BTreeSet::new(),
-                checked: 0,
+                ..Reconciled::default()
             });
         reconciled.checked = store.moment();
         let mut objects = InCluster {
