@@ -4,7 +4,13 @@ use c5c3_api::parts::IssuerRef;
 use educe::Educe;
 use serde::{Deserialize, Serialize};
 
-use crate::{ResourceKind, Spec};
+use crate::Spec;
+use crate::kind::kinds;
+
+kinds! { Spec "cert-manager.io" "v1":
+    Certificate "Certificate" "certificates",
+    Issuer "Issuer" "issuers",
+}
 
 /// A certificate that cert-manager renews before it expires.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,11 +41,6 @@ pub struct Certificate {
     pub issuer_ref: IssuerRef,
 }
 
-impl Spec for Certificate {
-    const KIND: ResourceKind =
-        ResourceKind::namespaced("cert-manager.io", "v1", "Certificate", "certificates");
-}
-
 /// An issuer of certificates in its namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -52,11 +53,6 @@ pub enum Issuer {
         /// The Secret.
         secret_name: String,
     },
-}
-
-impl Spec for Issuer {
-    const KIND: ResourceKind =
-        ResourceKind::namespaced("cert-manager.io", "v1", "Issuer", "issuers");
 }
 
 /// The key of a certificate, by default of the curve P-256 and replaced by each renewal.

@@ -6,7 +6,11 @@ use c5c3_api::control_plane::SecretStoreRef;
 use c5c3_api::parts::NamedRef;
 use serde::Serialize;
 
-use crate::{ResourceKind, Spec};
+use crate::Spec;
+use crate::kind::kinds;
+
+kinds! { Spec "external-secrets.io" "v1alpha1": PushSecret "PushSecret" "pushsecrets", }
+kinds! { Spec "external-secrets.io" "v1": ExternalSecret "ExternalSecret" "externalsecrets", }
 
 /// Spec of a PushSecret: a Secret's values written to a store.
 #[derive(Clone, Debug, Serialize)]
@@ -60,15 +64,6 @@ impl PushSecret {
             data: data.collect(),
         }
     }
-}
-
-impl Spec for PushSecret {
-    const KIND: ResourceKind = ResourceKind::namespaced(
-        "external-secrets.io",
-        "v1alpha1",
-        "PushSecret",
-        "pushsecrets",
-    );
 }
 
 /// The Secret that is pushed.
@@ -155,15 +150,6 @@ impl ExternalSecret {
             }],
         }
     }
-}
-
-impl Spec for ExternalSecret {
-    const KIND: ResourceKind = ResourceKind::namespaced(
-        "external-secrets.io",
-        "v1",
-        "ExternalSecret",
-        "externalsecrets",
-    );
 }
 
 /// The Secret that an ExternalSecret makes.

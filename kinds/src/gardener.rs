@@ -7,7 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ResourceKind, Spec};
+use crate::Spec;
+use crate::kind::kinds;
+
+kinds! { Spec "core.gardener.cloud" "v1beta1": Shoot "Shoot" "shoots", }
 
 /// Spec of a Shoot: a Kubernetes cluster that Gardener runs.
 #[derive(Clone, Debug, Serialize)]
@@ -33,11 +36,6 @@ pub struct Shoot {
     /// How the cluster's own control plane survives failures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<ShootControlPlane>,
-}
-
-impl Spec for Shoot {
-    const KIND: ResourceKind =
-        ResourceKind::namespaced("core.gardener.cloud", "v1beta1", "Shoot", "shoots");
 }
 
 /// Credentials of the infrastructure: exactly one of two fields.

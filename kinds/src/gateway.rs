@@ -3,18 +3,17 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::{Deserialize, Serialize};
 
+use crate::kind::kinds;
 use crate::{Resource, ResourceKind, Spec};
 
-const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
-    ResourceKind::namespaced("gateway.networking.k8s.io", "v1", kind, plural)
+kinds! { Resource "gateway.networking.k8s.io" "v1": Gateway "Gateway" "gateways", }
+kinds! { Spec "gateway.networking.k8s.io" "v1":
+    HttpRoute "HTTPRoute" "httproutes",
+    BackendTlsPolicy "BackendTLSPolicy" "backendtlspolicies",
 }
 
 /// A Gateway, of which only the existence is read.
 pub struct Gateway;
-
-impl Resource for Gateway {
-    const KIND: ResourceKind = kind("Gateway", "gateways");
-}
 
 /// Routes requests for host names to Services.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,10 +52,6 @@ pub struct Backend {
     pub name: String,
     /// The port.
     pub port: u16,
-}
-
-impl Spec for HttpRoute {
-    const KIND: ResourceKind = kind("HTTPRoute", "httproutes");
 }
 
 /// The status of an HTTPRoute, read from the object.
@@ -123,8 +118,4 @@ pub struct Validation {
         skip_serializing_if = "Option::is_none"
     )]
     pub well_known: Option<String>,
-}
-
-impl Spec for BackendTlsPolicy {
-    const KIND: ResourceKind = kind("BackendTLSPolicy", "backendtlspolicies");
 }

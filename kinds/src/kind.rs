@@ -104,6 +104,17 @@ pub trait Spec {
     const KIND: ResourceKind;
 }
 
+/// Says of types which kinds they are of, all of one group and version.
+macro_rules! kinds {
+    ($trait:ident $group:literal $version:literal: $($type:ident $kind:literal $plural:literal,)*) => {$(
+        impl $trait for $type {
+            const KIND: $crate::ResourceKind =
+                $crate::ResourceKind::namespaced($group, $version, $kind, $plural);
+        }
+    )*};
+}
+pub(crate) use kinds;
+
 impl<S: CustomResource> Spec for S {
     const KIND: ResourceKind = ResourceKind::of::<S>();
 }

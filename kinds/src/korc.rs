@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use c5c3_api::control_plane::CloudCredentialsRef;
 use serde::{Deserialize, Serialize};
 
+use crate::kind::kinds;
 use crate::{Resource, ResourceKind};
 
 /// What K-ORC makes or imports in Keystone: the fields of a resource of one kind.
@@ -148,30 +149,17 @@ impl<R: Managed> Resource for Observed<R> {
     const KIND: ResourceKind = R::KIND;
 }
 
-macro_rules! managed {
-    ($($type:ident $plural:literal,)*) => {$(
-        impl Managed for $type {
-            const KIND: ResourceKind = ResourceKind::namespaced(
-                "openstack.k-orc.cloud",
-                "v1alpha1",
-                stringify!($type),
-                $plural,
-            );
-        }
-    )*};
-}
-
-managed! {
-    Domain "domains",
-    Project "projects",
-    Role "roles",
-    User "users",
-    Service "services",
-    Endpoint "endpoints",
-    ApplicationCredential "applicationcredentials",
-    VolumeType "volumetypes",
-    Flavor "flavors",
-    Image "images",
+kinds! { Managed "openstack.k-orc.cloud" "v1alpha1":
+    Domain "Domain" "domains",
+    Project "Project" "projects",
+    Role "Role" "roles",
+    User "User" "users",
+    Service "Service" "services",
+    Endpoint "Endpoint" "endpoints",
+    ApplicationCredential "ApplicationCredential" "applicationcredentials",
+    VolumeType "VolumeType" "volumetypes",
+    Flavor "Flavor" "flavors",
+    Image "Image" "images",
 }
 
 /// A domain.

@@ -4,7 +4,10 @@ use c5c3_api::parts::SecretKeyRef;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::{Deserialize, Serialize};
 
-use crate::{ResourceKind, Spec};
+use crate::Spec;
+use crate::kind::kinds;
+
+kinds! { Spec "monitoring.coreos.com" "v1": ServiceMonitor "ServiceMonitor" "servicemonitors", }
 
 /// Makes Prometheus scrape the pods of Services.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,13 +50,4 @@ pub struct TlsConfig {
 pub struct Authority {
     /// Where it is, in the same namespace.
     pub secret: SecretKeyRef,
-}
-
-impl Spec for ServiceMonitor {
-    const KIND: ResourceKind = ResourceKind::namespaced(
-        "monitoring.coreos.com",
-        "v1",
-        "ServiceMonitor",
-        "servicemonitors",
-    );
 }

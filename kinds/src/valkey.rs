@@ -7,7 +7,10 @@ use k8s_openapi::api::core::v1::{
 };
 use serde::Serialize;
 
-use crate::{Manifest, ResourceKind, Spec};
+use crate::kind::kinds;
+use crate::{Manifest, Spec};
+
+kinds! { Spec "cache.cs.sap.com" "v1alpha1": ValkeySpec "Valkey" "valkeys", }
 
 /// A Valkey cluster.
 pub type Valkey = Manifest<ValkeySpec>;
@@ -59,9 +62,4 @@ pub struct Metrics {
 pub struct Enabled {
     /// Whether it is on.
     pub enabled: bool,
-}
-
-impl Spec for ValkeySpec {
-    const KIND: ResourceKind =
-        ResourceKind::namespaced("cache.cs.sap.com", "v1alpha1", "Valkey", "valkeys");
 }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ResourceKind, Spec};
+use crate::Spec;
+use crate::kind::kinds;
 
 pub use cluster::{
     CephCapacity, CephCluster, CephClusterStatus, CephDisks, CephHealth, CephStorage, CephVersion,
@@ -17,21 +18,13 @@ pub use cluster::{
 /// Namespace of Rook and its CephCluster in every storage cluster.
 pub const NAMESPACE: &str = "rook-ceph";
 
-macro_rules! ceph_kind {
-    ($($type:ident $plural:literal,)*) => {$(
-        impl Spec for $type {
-            const KIND: ResourceKind =
-                ResourceKind::namespaced("ceph.rook.io", "v1", stringify!($type), $plural);
-        }
-    )*};
-}
-ceph_kind! {
-    CephCluster "cephclusters",
-    CephBlockPool "cephblockpools",
-    CephClient "cephclients",
-    CephFilesystem "cephfilesystems",
-    CephObjectStore "cephobjectstores",
-    CephObjectStoreUser "cephobjectstoreusers",
+kinds! { Spec "ceph.rook.io" "v1":
+    CephCluster "CephCluster" "cephclusters",
+    CephBlockPool "CephBlockPool" "cephblockpools",
+    CephClient "CephClient" "cephclients",
+    CephFilesystem "CephFilesystem" "cephfilesystems",
+    CephObjectStore "CephObjectStore" "cephobjectstores",
+    CephObjectStoreUser "CephObjectStoreUser" "cephobjectstoreusers",
 }
 
 /// Spec of a CephBlockPool: an RBD pool.

@@ -6,10 +6,14 @@ pub mod server;
 use c5c3_api::parts::{NamedRef, SecretKeyRef};
 use serde::{Deserialize, Serialize};
 
+use crate::kind::kinds;
 use crate::{ResourceKind, Spec};
 
-const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
-    ResourceKind::namespaced("k8s.mariadb.com", "v1alpha1", kind, plural)
+kinds! { Spec "k8s.mariadb.com" "v1alpha1":
+    MariaDb "MariaDB" "mariadbs",
+    Database "Database" "databases",
+    User "User" "users",
+    Grant "Grant" "grants",
 }
 
 /// Label of a Secret whose changes mariadb-operator follows.
@@ -49,10 +53,6 @@ pub struct Enabled {
     pub enabled: bool,
 }
 
-impl Spec for MariaDb {
-    const KIND: ResourceKind = kind("MariaDB", "mariadbs");
-}
-
 /// A database in a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -67,10 +67,6 @@ pub struct Database {
     pub collate: String,
     /// What happens to it when this object is deleted: `Skip` keeps it.
     pub cleanup_policy: String,
-}
-
-impl Spec for Database {
-    const KIND: ResourceKind = kind("Database", "databases");
 }
 
 /// A user of a server.
@@ -89,10 +85,6 @@ pub struct User {
     pub max_user_connections: u32,
     /// What happens to it when this object is deleted.
     pub cleanup_policy: String,
-}
-
-impl Spec for User {
-    const KIND: ResourceKind = kind("User", "users");
 }
 
 /// The account that a User is of, whoever wrote it. mariadb-operator itself writes Users without a password or a policy.
@@ -125,8 +117,4 @@ pub struct Grant {
     pub host: String,
     /// What happens to it when this object is deleted.
     pub cleanup_policy: String,
-}
-
-impl Spec for Grant {
-    const KIND: ResourceKind = kind("Grant", "grants");
 }

@@ -9,8 +9,11 @@ use k8s_openapi::api::core::v1::{
 };
 use serde::Serialize;
 
-use super::{Tls, kind};
+use super::Tls;
+use crate::kind::kinds;
 use crate::{Manifest, ResourceKind, Spec};
+
+kinds! { Spec "k8s.mariadb.com" "v1alpha1": BackupSpec "Backup" "backups", }
 
 /// A MariaDB server, or a Galera cluster of them. Its condition Ready says nothing of a generation.
 pub type MariaDb = Manifest<MariaDbSpec>;
@@ -280,8 +283,4 @@ pub struct ObjectStoreTls {
     /// Certificates that the object store's is signed by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_secret_key_ref: Option<SecretKeyRef>,
-}
-
-impl Spec for BackupSpec {
-    const KIND: ResourceKind = kind("Backup", "backups");
 }

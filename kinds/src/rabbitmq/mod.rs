@@ -6,10 +6,14 @@ pub mod cluster;
 use c5c3_api::parts::NamedRef;
 use serde::{Deserialize, Serialize};
 
+use crate::kind::kinds;
 use crate::{ResourceKind, Spec};
 
-const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
-    ResourceKind::namespaced("rabbitmq.com", "v1beta1", kind, plural)
+kinds! { Spec "rabbitmq.com" "v1beta1":
+    RabbitmqCluster "RabbitmqCluster" "rabbitmqclusters",
+    Vhost "Vhost" "vhosts",
+    User "User" "users",
+    Permission "Permission" "permissions",
 }
 
 /// A RabbitMQ cluster, with the fields that its clients depend on.
@@ -32,10 +36,6 @@ pub struct ClusterTls {
     pub secret_name: Option<String>,
 }
 
-impl Spec for RabbitmqCluster {
-    const KIND: ResourceKind = kind("RabbitmqCluster", "rabbitmqclusters");
-}
-
 /// A virtual host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -46,10 +46,6 @@ pub struct Vhost {
     pub rabbitmq_cluster_reference: NamedRef,
 }
 
-impl Spec for Vhost {
-    const KIND: ResourceKind = kind("Vhost", "vhosts");
-}
-
 /// A user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -58,10 +54,6 @@ pub struct User {
     pub import_credentials_secret: NamedRef,
     /// The RabbitMQ cluster.
     pub rabbitmq_cluster_reference: NamedRef,
-}
-
-impl Spec for User {
-    const KIND: ResourceKind = kind("User", "users");
 }
 
 /// The permissions of a user in a virtual host.
@@ -76,10 +68,6 @@ pub struct Permission {
     pub permissions: Permissions,
     /// The RabbitMQ cluster.
     pub rabbitmq_cluster_reference: NamedRef,
-}
-
-impl Spec for Permission {
-    const KIND: ResourceKind = kind("Permission", "permissions");
 }
 
 /// The user that a Permission is of, whoever wrote it.
