@@ -1,8 +1,7 @@
 //! Lists, a part at a time.
 
 use c5c3_plan::Manifest;
-use kube::Api;
-use kube::api::{DynamicObject, ListParams};
+use kube::api::ListParams;
 use kube::discovery::ApiResource;
 use provider_composer::ResourceKind;
 
@@ -68,12 +67,7 @@ impl Cluster {
             },
             namespaced: kind.namespaced,
         };
-        let api: Api<DynamicObject> = match &query.namespace {
-            Some(namespace) if kind.namespaced => {
-                Api::namespaced_with(self.client(), namespace, &served.resource)
-            }
-            _ => self.all(&served),
-        };
+        let api = self.api(&served, query.namespace.as_deref());
         let mut parameters = ListParams::default()
             .labels(&query.labels)
             .limit(query.limit);

@@ -137,10 +137,6 @@ impl Cluster {
         &self.server
     }
 
-    pub(crate) fn client(&self) -> Client {
-        self.client.clone()
-    }
-
     /// How a kind is served; none where the cluster doesn't know it.
     pub(crate) async fn served(
         &self,
@@ -192,10 +188,7 @@ impl Cluster {
         let Some(served) = self.served(&key.api_version, &key.kind).await? else {
             return Ok(None);
         };
-        let api: Api<DynamicObject> = match served.namespaced {
-            true => Api::namespaced_with(self.client.clone(), &key.namespace, &served.resource),
-            false => Api::all_with(self.client.clone(), &served.resource),
-        };
+        let api = self.api(&served, Some(&key.namespace));
         let found = api.get_opt(&key.name).await;
         let found = found.map_err(|error| self.refused("get", &served.plural(), error))?;
         found.map(|object| manifest(&served, object)).transpose()
@@ -215,7 +208,7 @@ impl Cluster {
             return Ok(Vec::new());
         };
         let listed = self
-            .all(&served)
+            .api(&served, None)
             .list(&ListParams::default().labels(selector))
             .await;
         let listed = listed.map_err(|error| self.refused("list", &served.plural(), error))?;
@@ -237,7 +230,7 @@ impl Cluster {
             return Ok(Vec::new());
         };
         let listed = self
-            .all(&served)
+            .api(&served, None)
             .list_metadata(&ListParams::default().labels(selector))
             .await;
         let listed = listed.map_err(|error| self.refused("list", &served.plural(), error))?;
@@ -276,9 +269,13 @@ impl Cluster {
         Error::of(&self.server, verb, what, error)
     }
 
-    /// The objects of a kind in all namespaces.
-    pub(crate) fn all(&self, served: &Served) -> Api<DynamicObject> {
-        Api::all_with(self.client.clone(), &served.resource)
+    /// The objects of a kind in a namespace, if the kind has namespaces; none: in all of them.
+    pub(crate) fn api(&self, served: &Served, namespace: Option<&str>) -> Api<DynamicObject> {
+        let client = self.client.clone();
+        match namespace.filter(|_| served.namespaced) {
+            Some(namespace) => Api::namespaced_with(client, namespace, &served.resource),
+            None => Api::all_with(client, &served.resource),
+        }
     }
 }
 

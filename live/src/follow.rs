@@ -71,7 +71,7 @@ pub async fn follow<E: From<Error>>(
 fn news(cluster: &Cluster, kinds: Vec<(Served, &'static str)>) -> impl Stream<Item = News> {
     let streams = kinds.into_iter().map(|(served, selector)| {
         let config = watcher::Config::default().labels(selector);
-        let changes = watch(cluster.all(&served), config).default_backoff();
+        let changes = watch(cluster.api(&served, None), config).default_backoff();
         changes.map(move |event| (served.clone(), event)).boxed()
     });
     streams.collect::<SelectAll<_>>()

@@ -112,17 +112,7 @@ fn hide(wanted: &mut Value, there: &mut Value) {
 }
 
 /// Fields in the order of their names.
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut fields: Vec<(String, Value)> = fields
-                .into_iter()
-                .map(|(field, value)| (field, sorted(value)))
-                .collect();
-            fields.sort_by(|(one, _), (other, _)| one.cmp(other));
-            Value::Object(fields.into_iter().collect())
-        }
-        Value::Array(items) => items.into_iter().map(sorted).collect(),
-        other => other,
-    }
+fn sorted(mut value: Value) -> Value {
+    value.sort_all_objects();
+    value
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::Error;
 use crate::compositions::Compositions;
-use crate::stream::{Format, yaml};
+use crate::stream::{Format, aligned, yaml};
 
 /// The image of this program, which the function and the operators run.
 const C5C3: PublishedImage =
@@ -211,21 +211,7 @@ pub fn table(images: &[ListedImage]) -> String {
             &image.set_by.join(", "),
         ));
     }
-    let columns = rows.first().map_or(0, Vec::len);
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        })
-        .collect();
-    let lines = rows.iter().map(|row| {
-        let cells = row.iter().zip(&widths);
-        let cells: Vec<String> = cells
-            .map(|(cell, &width)| format!("{cell:width$}"))
-            .collect();
-        cells.join("  ").trim_end().to_owned() + "\n"
-    });
-    lines.collect()
+    aligned(&rows)
 }
 
 /// Writes a line for each image that is copied: where it is, a space, and where the mirror has it.

@@ -52,7 +52,7 @@ pub use run::{Settings, plan};
 pub use secret_path::SecretPath;
 pub use settle::Reconciler;
 pub use store::{Key, Store};
-pub use stream::{Format, composites, configuration, stream, yaml};
+pub use stream::{Format, aligned, composites, configuration, stream, yaml};
 pub use tree::{
     Branch, Mark, Page, Paint, conditions as listed, credentials, operated, printable, tree, urls,
 };

@@ -92,6 +92,26 @@ pub fn yaml<T: Serialize>(documents: impl IntoIterator<Item = T>) -> Result<Stri
     Ok(texts.join("---\n"))
 }
 
+/// Rows in columns as wide as they need to be, the last as wide as it is.
+pub fn aligned(rows: &[impl AsRef<[String]>]) -> String {
+    let widths = rows.iter().fold(Vec::new(), |mut widths, row| {
+        let row = row.as_ref();
+        widths.resize(row.len().max(widths.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+        widths
+    });
+    let lines = rows.iter().map(|row| {
+        let cells = row.as_ref().iter().zip(&widths);
+        let line: String = cells
+            .map(|(cell, width)| format!("{cell:width$}  "))
+            .collect();
+        format!("{}\n", line.trim_end())
+    });
+    lines.collect()
+}
+
 /// The configuration files of all services of a plan, and of their agents on hypervisors, each after a line that says where it is;
 /// secrets in them are stars.
 pub fn configuration(plan: &Plan) -> String {

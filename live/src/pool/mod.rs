@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use c5c3_api::hypervisor::LeasePhase;
-use c5c3_plan::{Manifest, Plan};
+use c5c3_plan::{Manifest, Plan, aligned};
 use jiff::Timestamp;
 use provider_composer::{ExternalRequest, Key, Lookup, ObservedState, Selection, Source};
 use provider_hypervisor_pool::PoolState;
@@ -241,7 +241,7 @@ fn shares(before: &PoolState, after: &PoolState) -> String {
             changed(&|(_, part)| part.draining.to_string()),
         ]);
     }
-    table(&rows)
+    aligned(&rows)
 }
 
 fn table_of_nodes(state: &PoolState) -> String {
@@ -259,7 +259,7 @@ fn table_of_nodes(state: &PoolState) -> String {
             node.phase.to_owned(),
         ]
     }));
-    table(&rows)
+    aligned(&rows)
 }
 
 /// A node of a hypervisor pool, as it is shown.
@@ -350,20 +350,6 @@ fn listed(state: &PoolState) -> Value {
         "shares": shares.collect::<Vec<_>>(),
         "nodes": nodes.collect::<Vec<_>>(),
     })
-}
-
-/// Rows in columns as wide as they need to be, the last as wide as it is.
-fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max();
-    let widths: Vec<usize> = (0..COLUMNS).filter_map(width).collect();
-    let lines = rows.iter().map(|row| {
-        let cells = row.iter().zip(&widths);
-        let line: String = cells
-            .map(|(cell, width)| format!("{cell:width$}  "))
-            .collect();
-        format!("{}\n", line.trim_end())
-    });
-    lines.collect()
 }
 
 #[cfg(test)]

@@ -112,20 +112,15 @@ fn sought() -> BTreeSet<Sought> {
         kind: kind.name().to_owned(),
         selector: "",
     });
-    let subjects = control_plane_operators()
-        .into_iter()
-        .map(|operator| Sought {
-            api_version: operator.subject().api_version(),
-            kind: operator.subject().kind.to_owned(),
-            selector: "",
-        });
-    let subjects: BTreeSet<Sought> = subjects.collect();
-    let made = composed().into_iter().filter(|kind| *kind != Secret::KIND);
-    let made = made.map(|kind| Sought {
+    let of = |kind: ResourceKind, selector| Sought {
         api_version: kind.api_version(),
         kind: kind.kind.to_owned(),
-        selector: Owner::KIND,
-    });
+        selector,
+    };
+    let operators = control_plane_operators().into_iter();
+    let subjects: BTreeSet<Sought> = operators.map(|one| of(one.subject(), "")).collect();
+    let made = composed().into_iter().filter(|kind| *kind != Secret::KIND);
+    let made = made.map(|kind| of(kind, Owner::KIND));
     let is_subject = |sought: &Sought| {
         let mut subjects = subjects.iter();
         subjects.any(|other| other.kind == sought.kind && other.api_version == sought.api_version)
