@@ -53,12 +53,12 @@ impl Gate {
             passed: sender,
             turn: Mutex::default(),
         });
-        let server = Server::start(port, move |request| Arc::clone(&passage).pass(request)).await?;
+        let answer = move |request| Arc::clone(&passage).pass(request);
         Ok(Self {
             cluster: cluster.by_way_of(port).await?,
             passed,
             limit,
-            _server: server,
+            _server: Server::start(port, None, answer).await?,
         })
     }
 

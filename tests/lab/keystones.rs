@@ -2,13 +2,10 @@
 //! what our operator asks and calls; the real one is for the scenarios of a single control plane.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 
 use crate::machine::Machine;
@@ -30,16 +27,14 @@ struct Known {
     regions: BTreeMap<String, String>,
 }
 
-type All = Arc<Mutex<BTreeMap<String, Known>>>;
+type All = Mutex<BTreeMap<String, Known>>;
 
 impl Keystones {
     pub(crate) async fn start(machine: &Machine) -> Result<Self> {
         let port = machine.port();
-        let all = All::default();
-        let server = Server::start(port, move |request| answer(Arc::clone(&all), request)).await?;
         Ok(Self {
             url: format!("http://127.0.0.1:{port}"),
-            _server: server,
+            _server: serve(port, None).await?,
         })
     }
 
@@ -49,29 +44,15 @@ impl Keystones {
     }
 }
 
-/// Serves Keystones by HTTP, distinguished by the host that a request is for. Their path is only `/v3`.
-pub(crate) async fn serve(port: u16) -> Result<Server> {
-    let all = All::default();
-    Server::start(port, move |request| answer(Arc::clone(&all), request)).await
+/// Serves Keystones, by HTTPS with a certificate, distinguished by the host that a request is for. Their path is only `/v3`.
+pub(crate) async fn serve(port: u16, identity: Option<&Identity>) -> Result<Server> {
+    let all = Arc::<All>::default();
+    Server::start_api(port, identity, move |request| answer(&all, request)).await
 }
 
-/// Serves a single Keystone by HTTPS. Its path is only `/v3`.
-pub(crate) async fn serve_encrypted(port: u16, identity: &Identity) -> Result<Server> {
-    let all = All::default();
-    Server::start_encrypted(port, identity, move |request| {
-        answer(Arc::clone(&all), request)
-    })
-    .await
-}
-
-async fn answer(all: All, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let (head, body) = request.into_parts();
-    let body = match body.collect().await {
-        Ok(body) => serde_json::from_slice(&body.to_bytes()).unwrap_or_default(),
-        Err(_) => Value::Null,
-    };
-    let path: Vec<&str> = head.uri.path().split('/').skip(1).collect();
-    let host = head.headers.get(hyper::header::HOST);
+fn answer(all: &All, request: &Request<Value>) -> (StatusCode, String) {
+    let path: Vec<&str> = request.uri().path().split('/').skip(1).collect();
+    let host = request.headers().get(hyper::header::HOST);
     let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
     let asked = match path.as_slice() {
         ["v3", rest @ ..] => Some((host, rest)),
@@ -82,17 +63,12 @@ async fn answer(all: All, request: Request<Incoming>) -> Result<Response<Full<By
         Some((name, rest)) => {
             let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
             let known = all.entry(name.to_owned()).or_default();
-            known.answer(&head.method, rest, head.uri.query().unwrap_or(""), &body)
+            let query = request.uri().query().unwrap_or_default();
+            known.answer(request.method(), rest, query, request.body())
         }
         None => (StatusCode::NOT_FOUND, Value::Null),
     };
-    let mut response = Response::new(Full::from(said.to_string()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(
-        "x-subject-token",
-        hyper::header::HeaderValue::from_static("token"),
-    );
-    Ok(response)
+    (status, said.to_string())
 }
 
 impl Known {

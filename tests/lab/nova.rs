@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
-use hyper::{Request, Response};
+use hyper::{Request, StatusCode};
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
@@ -46,37 +44,22 @@ pub struct Nova {
 impl Nova {
     /// Starts them.
     pub async fn start(machine: &Machine) -> Result<Self> {
-        let (port, state) = (machine.port(), Arc::<Mutex<NovaState>>::default());
-        let known = Arc::clone(&state);
-        let server = Server::start(port, move |request| respond(Arc::clone(&known), request));
-        Ok(Self {
-            port,
-            state,
-            _server: server.await?,
-        })
+        Self::serve(machine.port(), None).await
     }
 
-    /// Starts a Nova by HTTPS. Its Keystone and Placement are others.
-    pub(crate) async fn start_encrypted(port: u16, identity: &Identity) -> Result<Self> {
-        let state = Arc::<Mutex<NovaState>>::default();
-        let known = Arc::clone(&state);
-        let answer = move |request| respond(Arc::clone(&known), request);
+    /// Starts a Nova, by HTTPS with a certificate: its Keystone and Placement are others then.
+    pub(crate) async fn serve(port: u16, identity: Option<&Identity>) -> Result<Self> {
+        let state = Arc::default();
         Ok(Self {
+            _server: serve(&state, port, identity).await?,
             port,
             state,
-            _server: Server::start_encrypted(port, identity, answer).await?,
         })
     }
 
     /// Serves its Placement by HTTPS.
-    pub(crate) async fn placement_encrypted(
-        &self,
-        port: u16,
-        identity: &Identity,
-    ) -> Result<Server> {
-        let known = Arc::clone(&self.state);
-        let answer = move |request| respond(Arc::clone(&known), request);
-        Server::start_encrypted(port, identity, answer).await
+    pub(crate) async fn placement(&self, port: u16, identity: &Identity) -> Result<Server> {
+        serve(&self.state, port, Some(identity)).await
     }
 
     /// What it knows.
@@ -135,31 +118,26 @@ impl Nova {
     }
 }
 
-async fn respond(
-    state: Arc<Mutex<NovaState>>,
-    request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, hyper::Error> {
+async fn serve(
+    state: &Arc<Mutex<NovaState>>,
+    port: u16,
+    identity: Option<&Identity>,
+) -> Result<Server> {
+    let state = Arc::clone(state);
+    Server::start_api(port, identity, move |request| respond(&state, request)).await
+}
+
+fn respond(state: &Mutex<NovaState>, request: &Request<Value>) -> (StatusCode, String) {
     let line = format!("{} {}", request.method(), request.uri());
-    let body = request.into_body().collect().await?.to_bytes();
-    let body = serde_json::from_slice(&body).unwrap_or_default();
-    let (status, answer) = {
-        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        match line.split_once(" /v2.1/os-aggregates") {
-            Some((method, rest)) => state.aggregate(method, rest, &body),
-            None => match line.split_once(" /resource_providers") {
-                Some((method, rest)) => state.providers(method, rest, &body),
-                None => answer(&mut state, &line, &body),
-            },
-        }
+    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    let (status, answer) = match line.split_once(" /v2.1/os-aggregates") {
+        Some((method, rest)) => state.aggregate(method, rest, request.body()),
+        None => match line.split_once(" /resource_providers") {
+            Some((method, rest)) => state.providers(method, rest, request.body()),
+            None => answer(&mut state, &line, request.body()),
+        },
     };
-    let mut response = Response::new(Full::from(answer.to_string()));
-    *response.status_mut() = status.try_into().unwrap_or_default();
-    let headers = response.headers_mut();
-    headers.insert(
-        "x-subject-token",
-        hyper::header::HeaderValue::from_static("token"),
-    );
-    Ok(response)
+    (status.try_into().unwrap_or_default(), answer.to_string())
 }
 
 /// Answers a request, the method and the path. The ID of a compute service is its host.

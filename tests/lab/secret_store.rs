@@ -2,13 +2,10 @@
 //! version 2 answers (<https://openbao.org/api-docs/secret/kv/kv-v2/>). OpenBao itself can't be had here.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
@@ -41,12 +38,11 @@ impl SecretStore {
     pub async fn start(machine: &Machine) -> Result<Self> {
         let (port, entries) = (machine.port(), Entries::default());
         let served = Arc::clone(&entries);
-        let server =
-            Server::start(port, move |request| answer(Arc::clone(&served), request)).await?;
+        let answer = move |request: &Request<Value>| answer(&served, request);
         Ok(Self {
             url: format!("http://127.0.0.1:{port}"),
             entries,
-            _server: server,
+            _server: Server::start_api(port, None, answer).await?,
         })
     }
 
@@ -82,20 +78,13 @@ impl SecretStore {
     }
 }
 
-async fn answer(
-    entries: Entries,
-    request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
-    let (head, body) = request.into_parts();
-    let body: Value = match body.collect().await {
-        Ok(body) => serde_json::from_slice(&body.to_bytes()).unwrap_or_default(),
-        Err(_) => Value::Null,
-    };
-    let known = head.headers.get("x-vault-token");
+fn answer(entries: &Entries, request: &Request<Value>) -> (StatusCode, String) {
+    let known = request.headers().get("x-vault-token");
     let (status, answer) = match known.is_some_and(|token| token == TOKEN) {
         true => {
             let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
-            of_path(&mut entries, &head.method, head.uri.path(), body)
+            let path = request.uri().path();
+            of_path(&mut entries, request.method(), path, request.body())
         }
         false => (StatusCode::FORBIDDEN, Value::Null),
     };
@@ -104,16 +93,14 @@ async fn answer(
         answer => json!({"data": answer}).to_string(),
     };
     let empty = status == StatusCode::NO_CONTENT;
-    let mut response = Response::new(Full::from(if empty { String::new() } else { text }));
-    *response.status_mut() = status;
-    Ok(response)
+    (status, if empty { String::new() } else { text })
 }
 
 fn of_path(
     entries: &mut BTreeMap<String, Entry>,
     method: &Method,
     path: &str,
-    body: Value,
+    body: &Value,
 ) -> (StatusCode, Value) {
     const NONE: (StatusCode, Value) = (StatusCode::NOT_FOUND, Value::Null);
     const DONE: (StatusCode, Value) = (StatusCode::NO_CONTENT, Value::Null);

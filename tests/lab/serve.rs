@@ -6,14 +6,17 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::HeaderValue;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use rustls::ServerConfig;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
@@ -25,22 +28,10 @@ use crate::pki::Identity;
 pub struct Server(JoinHandle<Infallible>);
 
 impl Server {
-    /// Serves on loopback by plain HTTP. A connection whose request fails is cut.
-    pub async fn start<S, F, B, E>(port: u16, answer: S) -> Result<Self>
-    where
-        S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
-        F: Future<Output = Result<Response<B>, E>> + Send + 'static,
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
-        E: Into<Box<dyn Error + Send + Sync>> + Send + 'static,
-    {
-        Self::listen((Ipv4Addr::LOCALHOST, port), None, answer).await
-    }
-
-    /// Serves on every address by HTTPS, with a certificate. A connection whose request fails is cut.
-    pub async fn start_encrypted<S, F, B, E>(
+    /// Serves on loopback by plain HTTP, or on every address by HTTPS, with a certificate. A connection whose request fails is cut.
+    pub async fn start<S, F, B, E>(
         port: u16,
-        identity: &Identity,
+        identity: Option<&Identity>,
         answer: S,
     ) -> Result<Self>
     where
@@ -50,29 +41,14 @@ impl Server {
         B::Error: Into<Box<dyn Error + Send + Sync>>,
         E: Into<Box<dyn Error + Send + Sync>> + Send + 'static,
     {
-        Self::listen(
-            (Ipv4Addr::UNSPECIFIED, port),
-            Some(acceptor(identity)?),
-            answer,
-        )
-        .await
-    }
-
-    async fn listen<S, F, B, E>(
-        address: (Ipv4Addr, u16),
-        tls: Option<TlsAcceptor>,
-        answer: S,
-    ) -> Result<Self>
-    where
-        S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
-        F: Future<Output = Result<Response<B>, E>> + Send + 'static,
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
-        E: Into<Box<dyn Error + Send + Sync>> + Send + 'static,
-    {
-        let listener = TcpListener::bind(address)
+        let tls = identity.map(acceptor).transpose()?;
+        let address = match tls {
+            None => Ipv4Addr::LOCALHOST,
+            Some(_) => Ipv4Addr::UNSPECIFIED,
+        };
+        let listener = TcpListener::bind((address, port))
             .await
-            .with_context(|| format!("cannot listen on port {}", address.1))?;
+            .with_context(|| format!("cannot listen on port {port}"))?;
         let task = tokio::spawn(async move {
             let mut connections = JoinSet::new();
             loop {
@@ -97,6 +73,34 @@ impl Server {
         });
         Ok(Self(task))
     }
+
+    /// As [`start`](Self::start), for an API that takes JSON, which is null where a request has none. Answers have the header in which
+    /// Keystone gives tokens.
+    pub(crate) async fn start_api(
+        port: u16,
+        identity: Option<&Identity>,
+        answer: impl Fn(&Request<Value>) -> (StatusCode, String) + Clone + Send + 'static,
+    ) -> Result<Self> {
+        Self::start(port, identity, move |request| {
+            respond(answer.clone(), request)
+        })
+        .await
+    }
+}
+
+async fn respond(
+    answer: impl Fn(&Request<Value>) -> (StatusCode, String),
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, hyper::Error> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await?.to_bytes();
+    let body = serde_json::from_slice(&body).unwrap_or_default();
+    let (status, text) = answer(&Request::from_parts(head, body));
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    let token = HeaderValue::from_static("token");
+    response.headers_mut().insert("x-subject-token", token);
+    Ok(response)
 }
 
 /// Answers the requests of one connection, and leaves it to one who asks for another protocol.

@@ -126,7 +126,7 @@ impl Site {
         machine.resolve_to_loopback(&hosts.collect::<Vec<_>>())?;
         let cluster = start(machine).await?;
         let beside = Beside {
-            _keystones: keystones::serve(KEYSTONE).await?,
+            _keystones: keystones::serve(KEYSTONE, None).await?,
             _credentials: credentials::of_users(&cluster).await?,
             _pods: Pods::of_jobs(machine, &cluster).await?,
         };

@@ -72,16 +72,16 @@ impl RunningOperators {
         let identity = machine.authority().server(&names)?;
         cluster.install_control_plane_kinds().await?;
         cluster.install_cert_manager().await?;
-        let nova = Nova::start_encrypted(NOVA.1, &identity).await?;
+        let nova = Nova::serve(NOVA.1, Some(&identity)).await?;
         let started = Self {
             machine: Arc::clone(machine),
             control_plane: cluster.clone(),
             hypervisor: lab.hypervisor.clone(),
             storage: lab.storage.clone(),
-            _placement: nova.placement_encrypted(PLACEMENT.1, &identity).await?,
+            _placement: nova.placement(PLACEMENT.1, &identity).await?,
             nova,
-            _keystone: keystones::serve_encrypted(KEYSTONE.1, &identity).await?,
-            _neutron: Nova::start_encrypted(NEUTRON.1, &identity).await?,
+            _keystone: keystones::serve(KEYSTONE.1, Some(&identity)).await?,
+            _neutron: Nova::serve(NEUTRON.1, Some(&identity)).await?,
             _others: Others::beside_services(cluster).await?,
             _pods: [
                 Pods::simulate(machine, cluster).await?,
