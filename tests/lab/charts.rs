@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use crate::cluster::Cluster;
+use crate::output::output;
 use crate::tools::Tool;
 
 /// Where the charts are.
@@ -71,13 +72,7 @@ fn helm(folder: &Path) -> Result<Command> {
 
 /// Runs Helm, and answers with what it says.
 fn run(helm: &mut Command, chart: &str) -> Result<String> {
-    let ran = helm.output().context("cannot run helm")?;
-    ensure!(
-        ran.status.success(),
-        "helm fails for {chart}: {}",
-        String::from_utf8_lossy(&ran.stderr)
-    );
-    String::from_utf8(ran.stdout).context("helm says no text")
+    output(helm, &format!("helm for {chart}"))
 }
 
 /// A copy of a chart, with those beside it that it depends on: Helm writes these into the chart's folder, and scenarios run at

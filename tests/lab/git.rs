@@ -14,6 +14,7 @@ use tokio::process;
 
 use crate::charts::publish;
 use crate::machine::Machine;
+use crate::output::output;
 use crate::serve::Server;
 use crate::tools::Module;
 
@@ -113,7 +114,8 @@ impl Repository {
     }
 
     fn git(&self, arguments: &[&str]) -> Result<()> {
-        let output = Command::new("git")
+        let mut git = Command::new("git");
+        let command = git
             .args(arguments)
             .current_dir(&self.tree)
             .env("GIT_DIR", &self.git)
@@ -121,15 +123,10 @@ impl Repository {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "lab")))
-            .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "lab@example.com")))
-            .output()
-            .context("cannot run git")?;
-        ensure!(
-            output.status.success(),
-            "git {arguments:?} fails: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        Ok(())
+            .envs(
+                ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "lab@example.com")),
+            );
+        output(command, &format!("git {arguments:?}")).map(drop)
     }
 }
 

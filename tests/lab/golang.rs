@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::cache::{cache, digits, mark_used};
 use crate::download::retried;
 use crate::namespace::outside;
+use crate::output::{installed, last_lines};
 use crate::say::say;
 use replaced::{REPLACED, files_below, patched_copy};
 use toolchain::{PINNED, Toolchain};
@@ -259,26 +260,16 @@ fn go(folder: &Path) -> Command {
 }
 
 fn succeeded(output: io::Result<Output>, to: &str) -> Result<Vec<u8>> {
-    let output = match output {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
-            "the lab builds its tools with Go 1.26 or newer, and `go` is not in PATH: \
-             `curl -fsSL https://go.dev/dl/{PINNED}.linux-amd64.tar.gz | tar -C /usr/local -xz`, \
-             then `export PATH=$PATH:/usr/local/go/bin`"
-        ),
-        other => other.context("cannot run go")?,
-    };
+    let advice = format!(
+        "the lab builds its tools with Go 1.26 or newer, and `go` is not in PATH: \
+         `curl -fsSL https://go.dev/dl/{PINNED}.linux-amd64.tar.gz | tar -C /usr/local -xz`, \
+         then `export PATH=$PATH:/usr/local/go/bin`"
+    );
+    let output = installed(output, "go", &advice)?;
     ensure!(
         output.status.success(),
         "go could not {to}: {}",
-        String::from_utf8_lossy(&output.stderr)
-            .lines()
-            .rev()
-            .take(20)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-            .collect::<Vec<_>>()
-            .join("\n")
+        last_lines(&output.stderr, 20, usize::MAX)
     );
     Ok(output.stdout)
 }

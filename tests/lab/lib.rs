@@ -84,6 +84,7 @@ mod objects;
 mod openstack;
 mod operator;
 mod others;
+mod output;
 mod patience;
 mod pki;
 pub mod playground;

@@ -5,9 +5,11 @@ use std::net::Ipv4Addr;
 use std::process::Command;
 use std::thread;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
+
+use crate::output::{installed, printed};
 
 /// Moves the current thread into a network namespace of its own and brings loopback up there.
 ///
@@ -28,35 +30,20 @@ pub(crate) fn enter() -> Result<()> {
              `--cap-add SYS_ADMIN --security-opt seccomp=unconfined`"
         ),
     }
-    let up = match Command::new("ip")
-        .args(["link", "set", "lo", "up"])
-        .output()
-    {
-        Ok(output) => output,
-        Err(error) => bail!("cannot run `ip` ({error}): `apt-get install iproute2`"),
-    };
-    ensure!(
-        up.status.success(),
-        "cannot bring loopback up: {}",
-        String::from_utf8_lossy(&up.stderr).trim()
-    );
-    Ok(())
+    ip(&["link", "set", "lo", "up"])
+}
+
+/// Has `ip` change the network of the current thread's namespace.
+pub(crate) fn ip(words: &[&str]) -> Result<()> {
+    let output = Command::new("ip").args(words).output();
+    let output = installed(output, "ip", "`ip` is missing: `apt-get install iproute2`")?;
+    printed(output, &format!("ip {}", words.join(" "))).map(drop)
 }
 
 /// Gives the machine of the current thread's scenario one more address, besides loopback's: endpoints of Services and load balancers
 /// can't be on loopback.
 pub fn take_address(address: Ipv4Addr) -> Result<()> {
-    let host = format!("{address}/32");
-    let added = Command::new("ip")
-        .args(["address", "add", &host, "dev", "lo"])
-        .output()
-        .context("cannot run `ip`")?;
-    ensure!(
-        added.status.success(),
-        "cannot add {address}: {}",
-        String::from_utf8_lossy(&added.stderr).trim()
-    );
-    Ok(())
+    ip(&["address", "add", &format!("{address}/32"), "dev", "lo"])
 }
 
 /// Does some work in the namespace that the process was started in, where the world can be reached.

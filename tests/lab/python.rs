@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{cache, digits, mark_used};
 use crate::download::retried;
 use crate::namespace::outside;
+use crate::output;
 use crate::say::say;
 
 /// What installs everything else, many times faster than pip does.
@@ -106,13 +107,9 @@ fn fingerprint(requirements: &[u8], abi: &[u8]) -> String {
 }
 
 fn succeeded(output: io::Result<Output>, to: &str) -> Result<Vec<u8>> {
-    let output = match output {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
-            "the lab installs OpenStack's services with Python 3.11 or newer, and `python3` is not in PATH or lacks pip: \
-             `apt-get install python3-venv`"
-        ),
-        other => other.context("cannot run python3")?,
-    };
+    let advice = "the lab installs OpenStack's services with Python 3.11 or newer, and `python3` is not in PATH or lacks pip: \
+                  `apt-get install python3-venv`";
+    let output = output::installed(output, "python3", advice)?;
     ensure!(
         output.status.success(),
         "python3 could not {to}; on Debian, `apt-get install python3-venv` may help:\n{}{}",

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{cache, digits, mark_used, remove_unused};
 use crate::download::retried;
 use crate::namespace::outside;
+use crate::output::{installed, last_lines};
 use crate::say::say;
 use crate::tools::Tool;
 
@@ -255,19 +256,13 @@ fn alone(program: &str) -> Command {
 }
 
 fn succeeded(output: io::Result<Output>, program: &str, package: &str) -> Result<()> {
-    let output = match output {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            bail!("the lab builds images as root with `unshare`: `apt-get install util-linux`")
-        }
-        other => other.with_context(|| format!("cannot run {program}"))?,
-    };
-    let said = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = said.lines().collect();
+    let advice = "the lab builds images as root with `unshare`: `apt-get install util-linux`";
+    let output = installed(output, program, advice)?;
     ensure!(
         output.status.success(),
         "{program} failed ({}); if it is missing, `apt-get install {package}`:\n{}",
         output.status,
-        lines[lines.len().saturating_sub(20)..].join("\n")
+        last_lines(&output.stderr, 20, usize::MAX)
     );
     Ok(())
 }

@@ -22,6 +22,7 @@ pub use program::Program;
 
 use process::{Process, end};
 
+use crate::output::{installed, last_lines};
 use crate::pki::Authority;
 use crate::say::say;
 
@@ -166,16 +167,10 @@ impl Machine {
             .stderr(log)
             .process_group(0)
             .spawn();
-        let child = match child {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                bail!(
-                    "the lab ties processes to their scenario by `setpriv`: `apt-get install util-linux`"
-                )
-            }
-            other => other.with_context(|| format!("cannot start {name}"))?,
-        };
+        let advice =
+            "the lab ties processes to their scenario by `setpriv`: `apt-get install util-linux`";
         let process = Process {
-            child,
+            child: installed(child, name, advice)?,
             grace: program.grace,
             left: None,
             is_run,
@@ -337,12 +332,7 @@ impl Machine {
 
     fn tail(&self, name: &str, count: usize) -> String {
         let log = fs::read(self.log(name)).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        let lines: Vec<String> = log
-            .lines()
-            .map(|line| line.chars().take(WIDTH).collect())
-            .collect();
-        lines[lines.len().saturating_sub(count)..].join("\n")
+        last_lines(&log, count, WIDTH)
     }
 
     fn processes(&self) -> MutexGuard<'_, BTreeMap<String, Process>> {

@@ -3,12 +3,13 @@
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use kube::core::DynamicObject;
 
 use super::Node;
 use crate::cluster::Cluster;
 use crate::objects::kind;
+use crate::output::output;
 
 /// A container of a pod that runs.
 pub struct Container {
@@ -77,19 +78,10 @@ impl Container {
 
     /// Has containerd do something with it.
     fn ctr(&self, words: &[&str]) -> Result<String> {
-        let output = Command::new("nsenter")
+        let mut nsenter = Command::new("nsenter");
+        let command = nsenter
             .args(["--target", &self.init, "--mount", "--pid", "--"])
-            .args(["ctr", "--namespace", "k8s.io", "tasks"])
-            .args(words)
-            .output()
-            .context("cannot run nsenter")?;
-        ensure!(
-            output.status.success(),
-            "{} ({}): {}",
-            words.join(" "),
-            output.status,
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
-        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+            .args(["ctr", "--namespace", "k8s.io", "tasks"]);
+        output(command.args(words), &words.join(" "))
     }
 }

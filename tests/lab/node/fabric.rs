@@ -6,12 +6,14 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 
 use super::READY;
 use super::configuration::Host;
 use crate::eventually;
 use crate::machine::{Machine, Program};
+use crate::namespace::ip;
+use crate::output::output;
 
 const FABRIC: &str = include_str!("fabric.sh");
 const JOIN: &str = include_str!("join.sh");
@@ -62,11 +64,9 @@ impl Fabric {
     /// # Errors
     /// When it fails, with what it says of that.
     pub fn run(&self, words: &[&str]) -> Result<String> {
-        let mut command = Command::new("nsenter");
-        command
-            .args(["--target", &self.process, "--net", "--"])
-            .args(words);
-        output(command, &words.join(" "))
+        let mut nsenter = Command::new("nsenter");
+        let command = nsenter.args(["--target", &self.process, "--net", "--"]);
+        output(command.args(words), &words.join(" "))
     }
 
     /// Lets whoever is outside reach one address of this machine, which gets it, and no other.
@@ -74,21 +74,18 @@ impl Fabric {
     /// # Errors
     /// When this kernel doesn't let us, or there is such an address already.
     pub fn lead_to(&self, address: Ipv4Addr) -> Result<()> {
-        let mut command = Command::new("bash");
-        command
+        let mut bash = Command::new("bash");
+        let command = bash
             .args(["-euc", LEAD, "lead", &self.process])
-            .arg(address.to_string())
-            .arg(Self::CLIENT.to_string());
+            .args([address, Self::CLIENT].map(|address| address.to_string()));
         output(command, "leading to an address").map(drop)
     }
 
     /// Lets this machine reach floating IPs, through the client in the external network. Call [`lead_to`](Self::lead_to) before.
     pub(crate) fn reach_floating_ips(&self) -> Result<()> {
         self.run(&["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"])?;
-        let mut route = Command::new("ip");
-        route.args(["route", "add", Self::OUTSIDE, "via"]);
-        route.arg(Self::CLIENT.to_string());
-        output(route, "a route to floating IPs").map(drop)
+        let client = Self::CLIENT.to_string();
+        ip(&["route", "add", Self::OUTSIDE, "via", &client])
     }
 
     /// How a program is started outside of the cloud, where names are in a file like `/etc/hosts`.
@@ -108,8 +105,8 @@ impl Fabric {
 
     /// Connects a hypervisor whose namespaces are those of this process.
     pub(super) fn connect(&self, host: &Host, init: &str, gateway: Ipv4Addr) -> Result<()> {
-        let mut command = Command::new("bash");
-        command
+        let mut bash = Command::new("bash");
+        let command = bash
             .args(["-euc", JOIN, "join", init, &self.process])
             .arg(host.number().to_string())
             .arg(host.address().to_string())
@@ -118,18 +115,4 @@ impl Fabric {
             .arg(gateway.to_string());
         output(command, "connecting a hypervisor").map(drop)
     }
-}
-
-/// What a program prints.
-pub(super) fn output(mut command: Command, what: &str) -> Result<String> {
-    let output = command
-        .output()
-        .with_context(|| format!("cannot run {}", Path::new(command.get_program()).display()))?;
-    ensure!(
-        output.status.success(),
-        "{what} ({}): {}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
-    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }

@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::configuration::Host;
-use super::fabric::{Fabric, output};
-use super::{ADDRESS, Container, NODE, Node, READY};
+use super::{ADDRESS, Container, Fabric, NODE, Node, READY};
 use crate::cluster::Cluster;
 use crate::eventually;
 use crate::machine::Machine;
+use crate::output::output;
 use crate::say::say;
 
 /// The label of nodes that are hypervisors, and their taint: pods of the control plane stay on the first node.
@@ -101,12 +101,11 @@ impl Hypervisor {
     /// # Errors
     /// When it fails, with what it says of that.
     pub fn run(&self, words: &[&str]) -> Result<String> {
-        let mut command = Command::new("nsenter");
-        command
+        let mut nsenter = Command::new("nsenter");
+        let command = nsenter
             .args(["--target", &self.init])
-            .args(["--mount", "--pid", "--net", "--uts", "--"])
-            .args(words);
-        output(command, &words.join(" ")).with_context(|| format!("on {}", self.name()))
+            .args(["--mount", "--pid", "--net", "--uts", "--"]);
+        output(command.args(words), &words.join(" ")).with_context(|| format!("on {}", self.name()))
     }
 }
 

@@ -1,13 +1,13 @@
 //! The network of pods, and how they reach the API server.
 
 use std::fs;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::configuration::{ADDRESS, NAMES};
 use crate::cluster::Cluster;
+use crate::namespace::ip;
 
 /// The bridge that has the node's address.
 const BRIDGE: &str = "node";
@@ -38,16 +38,7 @@ pub(super) fn lay_bridge() -> Result<()> {
         // Nothing is behind it. But what asks for a way to anywhere finds the node's own address by it.
         &["route", "add", "default", "dev", BRIDGE],
     ] {
-        let laid = match Command::new("ip").args(arguments).output() {
-            Ok(output) => output,
-            Err(error) => bail!("cannot run `ip` ({error}): `apt-get install iproute2`"),
-        };
-        ensure!(
-            laid.status.success(),
-            "ip {}: {}",
-            arguments.join(" "),
-            String::from_utf8_lossy(&laid.stderr).trim()
-        );
+        ip(arguments)?;
     }
     // This is the namespace's, not the machine's.
     fs::write("/proc/sys/net/ipv4/ip_forward", "1").context("cannot let pods reach each other")

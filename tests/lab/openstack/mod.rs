@@ -11,6 +11,7 @@ use provider_openstack::Release;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::output::output;
 use crate::python;
 
 pub use table::tables;
@@ -95,14 +96,10 @@ impl OpenStack {
     /// # Errors
     /// When it fails, or prints something else.
     pub fn run<T: DeserializeOwned>(&self, program: &str, arguments: &[&str]) -> Result<T> {
-        let output = Command::new(self.programs.join("python3"))
-            .args(["-c", program])
-            .args(arguments)
-            .output()
-            .context("cannot run python3")?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "of {}: {said}", self.release);
-        serde_json::from_slice(&output.stdout).context("the program prints something else")
+        let mut python = Command::new(self.programs.join("python3"));
+        let command = python.args(["-c", program]).args(arguments);
+        let printed = output(command, &format!("of {}", self.release))?;
+        serde_json::from_str(&printed).context("the program prints something else")
     }
 
     fn ask<T: DeserializeOwned>(&self, command: &str, input: &str) -> Result<T> {

@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 
 use crate::evidence::RESULTS;
 use crate::minutes;
+use crate::output::last_lines;
 use crate::scale::{Scale, TIME_SCALE};
 use crate::scenario::remove_leftovers;
 use crate::suite::Scenario;
@@ -156,12 +157,7 @@ impl Results {
     /// The end of what a scenario has printed.
     fn output(&self, scenario: &Scenario) -> String {
         let output = fs::read(self.folder(scenario).join("output.log")).unwrap_or_default();
-        let output = String::from_utf8_lossy(&output);
-        let lines: Vec<String> = output
-            .lines()
-            .map(|line| line.chars().take(WIDTH).collect())
-            .collect();
-        lines[lines.len().saturating_sub(SHOWN)..].join("\n")
+        last_lines(&output, SHOWN, WIDTH)
     }
 }
 

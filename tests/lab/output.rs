@@ -1,0 +1,47 @@
+//! Programs of this machine that are run to their end, and what they print.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use anyhow::{Context, Error, Result, anyhow, ensure};
+
+/// What a program prints, without the white space around it.
+///
+/// # Errors
+/// When it can't be run or fails, with what it says of that.
+pub(crate) fn output(command: &mut Command, what: &str) -> Result<String> {
+    let output = command
+        .output()
+        .with_context(|| format!("cannot run {}", Path::new(command.get_program()).display()))?;
+    printed(output, what)
+}
+
+/// The same of a program that has ended.
+pub(crate) fn printed(output: Output, what: &str) -> Result<String> {
+    ensure!(
+        output.status.success(),
+        "{what} ({}): {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+/// What came of the start of a program; this advice, if it isn't installed.
+pub(crate) fn installed<T>(started: io::Result<T>, program: &str, advice: &str) -> Result<T> {
+    started.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => anyhow!("{advice}"),
+        _ => Error::new(error).context(format!("cannot run {program}")),
+    })
+}
+
+/// The last lines of a text, and this many characters of each.
+pub(crate) fn last_lines(text: &[u8], count: usize, width: usize) -> String {
+    let text = String::from_utf8_lossy(text);
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| line.chars().take(width).collect())
+        .collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}
