@@ -33,15 +33,7 @@ pub struct Image {
 impl Image {
     /// `tiny`: a shell, and the usual programs.
     pub fn tiny() -> Result<Self> {
-        let recipe = Recipe {
-            name: "tiny".to_owned(),
-            debian: Debian::Bookworm,
-            folder: own("tiny"),
-            files: Vec::new(),
-            arguments: &[],
-            program: None,
-        };
-        Self::tagged(&recipe, "lab")
+        Self::published("tiny", "lab", Debian::Bookworm, &[])
     }
 
     /// `judges:lab`: the `openstack` client and Tempest.
@@ -57,12 +49,9 @@ impl Image {
     /// `<name>:lab`: a list of Python's packages.
     fn of_pypi(name: &str) -> Result<Self> {
         let recipe = Recipe {
-            name: name.to_owned(),
-            debian: Debian::Bookworm,
-            folder: own("python"),
             files: vec![format!("{name}.txt")],
             arguments: &[("REQUIREMENTS", name)],
-            program: None,
+            ..Recipe::new(name, Debian::Bookworm, own("python"))
         };
         Self::tagged(&recipe, "lab")
     }
@@ -76,17 +65,10 @@ impl Image {
     /// The mariadb-operator of the lab, whose program its Jobs run beside MariaDB's own.
     pub fn mariadb_operator() -> Result<Self> {
         let recipe = Recipe {
-            name: "mariadb-operator".to_owned(),
-            debian: Debian::Bookworm,
-            folder: own("program"),
-            files: Vec::new(),
-            arguments: &[],
             program: Some(Tool::MariadbOperator),
+            ..Recipe::new("mariadb-operator", Debian::Bookworm, own("program"))
         };
-        Ok(Self {
-            name: format!("docker.io/library/{MARIADB_OPERATOR}"),
-            layout: recipe.on_debian()?,
-        })
+        Self::named(format!("docker.io/library/{MARIADB_OPERATOR}"), &recipe)
     }
 
     /// The RabbitMQ that its cluster operator runs.
@@ -112,12 +94,8 @@ impl Image {
     /// One of the lab's own recipes, by the name and tag that pods call it.
     fn published(name: &str, tag: &str, debian: Debian, files: &[&str]) -> Result<Self> {
         let recipe = Recipe {
-            name: name.to_owned(),
-            debian,
-            folder: own(name),
             files: files.iter().map(|&file| file.to_owned()).collect(),
-            arguments: &[],
-            program: None,
+            ..Recipe::new(name, debian, own(name))
         };
         Self::tagged(&recipe, tag)
     }
@@ -164,21 +142,16 @@ impl Image {
             .find(|tags| tags.release.to_string() == release)
             .and_then(|tags| tags.of(service))
             .with_context(|| format!("there is no {service} of {release}"))?;
+        let name = format!("{service}-{release}");
         let recipe = Recipe {
-            name: format!("{service}-{release}"),
-            debian: Debian::Bookworm,
-            folder: project().join("package/images"),
             files: vec![
                 format!("{service}/{release}.txt"),
                 format!("{service}/packages.txt"),
             ],
             arguments: &[("SERVICE", service), ("RELEASE", release)],
-            program: None,
+            ..Recipe::new(name, Debian::Bookworm, project().join("package/images"))
         };
-        Ok(Self {
-            name: format!("{REGISTRY}/{service}:{tag}"),
-            layout: recipe.on_debian()?,
-        })
+        Self::named(format!("{REGISTRY}/{service}:{tag}"), &recipe)
     }
 
     /// The project's own image of OVN and Open vSwitch, by the name that operators give it.
@@ -193,24 +166,20 @@ impl Image {
 
     /// One of the project's own images of Debian's packages.
     fn of_debian(image: &PublishedImage) -> Result<Self> {
-        let recipe = Recipe {
-            name: image.name.to_owned(),
-            debian: Debian::Trixie,
-            folder: project().join("package/images").join(image.name),
-            files: Vec::new(),
-            arguments: &[],
-            program: None,
-        };
-        Ok(Self {
-            name: image.reference(None),
-            layout: recipe.on_debian()?,
-        })
+        let folder = project().join("package/images").join(image.name);
+        let recipe = Recipe::new(image.name, Debian::Trixie, folder);
+        Self::named(image.reference(None), &recipe)
     }
 
     /// The image of a recipe, by its name and this tag.
     fn tagged(recipe: &Recipe<'_>, tag: &str) -> Result<Self> {
+        let name = format!("docker.io/library/{}:{tag}", recipe.name);
+        Self::named(name, recipe)
+    }
+
+    fn named(name: String, recipe: &Recipe<'_>) -> Result<Self> {
         Ok(Self {
-            name: format!("docker.io/library/{}:{tag}", recipe.name),
+            name,
             layout: recipe.on_debian()?,
         })
     }

@@ -61,6 +61,18 @@ pub(super) struct Recipe<'a> {
 }
 
 impl Recipe<'_> {
+    /// One for which the Containerfile is enough.
+    pub(super) fn new(name: impl Into<String>, debian: Debian, folder: PathBuf) -> Self {
+        Self {
+            name: name.into(),
+            debian,
+            folder,
+            files: Vec::new(),
+            arguments: &[],
+            program: None,
+        }
+    }
+
     /// Builds the image on Debian, if it isn't in the cache yet.
     pub(super) fn on_debian(&self) -> Result<PathBuf> {
         let program = self.program.map(folder_and_name).transpose()?;
@@ -148,14 +160,7 @@ fn folder_and_name(program: Tool) -> Result<(PathBuf, String)> {
 
 /// What the image is called that all others stand on; it is built if need be.
 fn debian(debian: Debian) -> Result<String> {
-    let recipe = Recipe {
-        name: "debian".to_owned(),
-        debian,
-        folder: super::own("base"),
-        files: Vec::new(),
-        arguments: &[],
-        program: None,
-    };
+    let recipe = Recipe::new("debian", debian, super::own("base"));
     let tag = format!("localhost/debian:{}", recipe.fingerprint()?);
     if buildah(&["inspect".into(), "--type=image".into(), (&tag).into()]).is_ok() {
         return Ok(tag);
