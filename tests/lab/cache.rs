@@ -3,10 +3,12 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
+
+use crate::say::say;
 
 pub(crate) use c5c3_program::cache;
 
@@ -16,13 +18,42 @@ const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// How many digits name what went into a hash.
 const DIGITS: usize = 12;
 
-/// Twelve hexadecimal digits that name what went into a hash.
-pub(crate) fn digits(hash: Sha256) -> String {
-    hash.finalize()
-        .iter()
-        .take(DIGITS / 2)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+/// A hash of what something is built from.
+#[derive(Default)]
+pub(crate) struct Fingerprint(Sha256);
+
+impl Fingerprint {
+    pub(crate) fn add(&mut self, part: impl AsRef<[u8]>) {
+        let part = part.as_ref();
+        self.0.update(part.len().to_le_bytes());
+        self.0.update(part);
+    }
+
+    /// Twelve hexadecimal digits that name what went into it.
+    pub(crate) fn digits(self) -> String {
+        let bytes = self.0.finalize();
+        let bytes = bytes.iter().take(DIGITS / 2);
+        bytes.map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Locks a file until the answer is dropped. Waits for another process that has locked it: it builds the same.
+pub(crate) fn locked(file: &Path) -> Result<File> {
+    let lock = File::create(file).with_context(|| format!("cannot create {}", file.display()))?;
+    lock.lock()
+        .with_context(|| format!("cannot wait for who has locked {}", file.display()))?;
+    Ok(lock)
+}
+
+/// Says that something is built now, and returns what says that it is done.
+pub(crate) fn building(what: String, place: &Path) -> impl FnOnce() {
+    let started = Instant::now();
+    let place = place.display();
+    say(format_args!("building {what} (kept in {place}) ..."));
+    move || {
+        let took = started.elapsed().as_secs();
+        say(format_args!("built {what} in {took} s"));
+    }
 }
 
 /// Dates a file or folder of the cache, so that [`remove_unused`] keeps it.

@@ -4,21 +4,18 @@ mod replaced;
 mod toolchain;
 
 use std::env;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
-use crate::cache::{cache, digits, mark_used};
+use crate::cache::{Fingerprint, building, cache, locked, mark_used};
 use crate::download::retried;
 use crate::namespace::outside;
 use crate::output::{installed, last_lines};
-use crate::say::say;
 use replaced::{REPLACED, files_below, patched_copy};
 use toolchain::{PINNED, Toolchain};
 
@@ -76,20 +73,12 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
     };
     let binary = place(&toolchain)?;
 
-    let lock = binary.with_added_extension("lock");
-    let lock = File::create(&lock).with_context(|| format!("cannot create {}", lock.display()))?;
-    lock.lock()
-        .context("cannot wait for another process that builds the same tool")?;
+    let _lock = locked(&binary.with_added_extension("lock"))?;
     if binary.exists() {
         return Ok(binary);
     }
 
-    let started = Instant::now();
-    say(format_args!(
-        "building {} {version} (kept in {}) ...",
-        recipe.name,
-        cache.display()
-    ));
+    let built = building(format!("{} {version}", recipe.name), &cache);
     let unfinished = binary.with_added_extension("building");
     let replacements = recipe.replacements(&folder);
     let patched = match replacements.is_dir() {
@@ -115,11 +104,7 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
     outside(|| retried(|| succeeded(build.output(), &format!("build {}", recipe.package))))??;
     fs::rename(&unfinished, &binary)
         .with_context(|| format!("cannot keep {}", binary.display()))?;
-    say(format_args!(
-        "built {} {version} in {} s",
-        recipe.name,
-        started.elapsed().as_secs()
-    ));
+    built();
     Ok(binary)
 }
 
@@ -217,14 +202,12 @@ fn fingerprint(
     flags: &str,
     toolchain: &Toolchain,
 ) -> Result<String> {
-    let mut hash = Sha256::new();
-    let mut add = |part: &[u8]| {
-        hash.update(part.len().to_le_bytes());
-        hash.update(part);
-    };
+    let mut hash = Fingerprint::default();
     for file in ["go.mod", "go.sum"] {
-        add(&fs::read(folder.join(file))
-            .with_context(|| format!("cannot read {file} of {}", folder.display()))?);
+        hash.add(
+            fs::read(folder.join(file))
+                .with_context(|| format!("cannot read {file} of {}", folder.display()))?,
+        );
     }
     if recipe.package.starts_with("./") {
         let mut files: Vec<PathBuf> = fs::read_dir(folder.join(recipe.package))?
@@ -233,20 +216,20 @@ fn fingerprint(
         files.retain(|file| file.is_file());
         files.sort();
         for file in files {
-            add(&fs::read(file)?);
+            hash.add(fs::read(file)?);
         }
     }
     let replacements = recipe.replacements(folder);
     if replacements.is_dir() {
         for file in files_below(&replacements)? {
-            add(file.as_os_str().as_encoded_bytes());
-            add(&fs::read(replacements.join(file))?);
+            hash.add(file.as_os_str().as_encoded_bytes());
+            hash.add(fs::read(replacements.join(file))?);
         }
     }
-    add(recipe.package.as_bytes());
-    add(flags.as_bytes());
-    add(toolchain.version.as_bytes());
-    Ok(digits(hash))
+    for part in [recipe.package, flags, &toolchain.version] {
+        hash.add(part);
+    }
+    Ok(hash.digits())
 }
 
 fn go(folder: &Path) -> Command {

@@ -4,16 +4,13 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use sha2::{Digest, Sha256};
 
-use crate::cache::{cache, digits, mark_used};
+use crate::cache::{Fingerprint, building, cache, locked, mark_used};
 use crate::download::retried;
 use crate::namespace::outside;
 use crate::output;
-use crate::say::say;
 
 /// What installs everything else, many times faster than pip does.
 const UV: &str = "uv==0.13.9";
@@ -65,10 +62,7 @@ fn installed(
     install: impl FnOnce(&Path) -> Result<Vec<u8>> + Send,
 ) -> Result<PathBuf> {
     let programs = environment.join("bin");
-    let lock = environment.with_added_extension("lock");
-    let lock = File::create(&lock).with_context(|| format!("cannot create {}", lock.display()))?;
-    lock.lock()
-        .context("cannot wait for another process that installs the same programs")?;
+    let _lock = locked(&environment.with_added_extension("lock"))?;
     // Written last: an environment can't be moved, so one that was left half-made stands in its final place.
     let complete = environment.join("complete");
     if complete.exists() {
@@ -76,11 +70,7 @@ fn installed(
         return Ok(programs);
     }
 
-    let started = Instant::now();
-    say(format_args!(
-        "installing {name} (kept in {}) ...",
-        environment.display()
-    ));
+    let built = building(name.to_owned(), environment);
     let made = Command::new("python3")
         .args(["-m", "venv", "--clear"])
         .args((name != UV).then_some("--without-pip"))
@@ -89,21 +79,16 @@ fn installed(
     succeeded(made, "make a virtual environment")?;
     outside(|| install(&programs))??;
     File::create(&complete).with_context(|| format!("cannot create {}", complete.display()))?;
-    say(format_args!(
-        "installed {name} in {} s",
-        started.elapsed().as_secs()
-    ));
+    built();
     Ok(programs)
 }
 
 /// Twelve hexadecimal digits that change with the requirements and with what they are installed for.
 fn fingerprint(requirements: &[u8], abi: &[u8]) -> String {
-    let mut hash = Sha256::new();
-    for part in [requirements, abi] {
-        hash.update(part.len().to_le_bytes());
-        hash.update(part);
-    }
-    digits(hash)
+    let mut hash = Fingerprint::default();
+    hash.add(requirements);
+    hash.add(abi);
+    hash.digits()
 }
 
 fn succeeded(output: io::Result<Output>, to: &str) -> Result<Vec<u8>> {

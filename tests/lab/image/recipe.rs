@@ -5,16 +5,13 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use sha2::{Digest, Sha256};
 
-use crate::cache::{cache, digits, mark_used, remove_unused};
+use crate::cache::{Fingerprint, building, cache, locked, mark_used, remove_unused};
 use crate::download::retried;
 use crate::namespace::outside;
 use crate::output::{installed, last_lines};
-use crate::say::say;
 use crate::tools::Tool;
 
 /// Where Debian's packages are from.
@@ -126,27 +123,22 @@ impl Recipe<'_> {
 
     /// Twelve hexadecimal digits that change with everything that goes into it.
     fn fingerprint(&self) -> Result<String> {
-        let mut hash = Sha256::new();
-        let mut add = |part: &[u8]| {
-            hash.update(part.len().to_le_bytes());
-            hash.update(part);
-        };
-        for part in [self.debian.name(), MIRROR] {
-            add(part.as_bytes());
-        }
+        let mut hash = Fingerprint::default();
+        hash.add(self.debian.name());
+        hash.add(MIRROR);
         let files = self.files.iter().map(String::as_str);
         for file in ["Containerfile"].into_iter().chain(files) {
             let file = self.folder.join(file);
-            add(&fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?);
+            hash.add(fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?);
         }
         for (name, value) in self.arguments {
-            add(name.as_bytes());
-            add(value.as_bytes());
+            hash.add(name);
+            hash.add(value);
         }
         if let Some(program) = self.program {
-            add(folder_and_name(program)?.1.as_bytes());
+            hash.add(folder_and_name(program)?.1);
         }
-        Ok(digits(hash))
+        Ok(hash.digits())
     }
 }
 
@@ -184,18 +176,11 @@ fn kept(layout: &Path, name: &str, make: impl FnOnce() -> Result<()>) -> Result<
         return Ok(());
     }
     // One for all: they share layers, and each takes all of the machine that it can get.
-    let lock = layout.with_file_name("lock");
-    let lock = File::create(&lock).with_context(|| format!("cannot create {}", lock.display()))?;
-    lock.lock()
-        .context("cannot wait for another process that builds an image")?;
+    let _lock = locked(&layout.with_file_name("lock"))?;
     if layout.exists() {
         return Ok(());
     }
-    let started = Instant::now();
-    say(format_args!(
-        "building image {name} (kept in {}) ...",
-        layout.display()
-    ));
+    let built = building(format!("image {name}"), layout);
     let unfinished = unfinished(layout);
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished)
@@ -203,10 +188,7 @@ fn kept(layout: &Path, name: &str, make: impl FnOnce() -> Result<()>) -> Result<
     }
     make()?;
     fs::rename(&unfinished, layout).with_context(|| format!("cannot keep {}", layout.display()))?;
-    say(format_args!(
-        "built image {name} in {} s",
-        started.elapsed().as_secs()
-    ));
+    built();
     Ok(())
 }
 
