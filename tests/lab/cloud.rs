@@ -15,10 +15,12 @@ use crate::objects::{Kind, is, kind};
 use crate::operator::Operator;
 use crate::{eventually, minutes};
 
+const CONFIG_MAP: Kind = kind("v1", "ConfigMap");
 const DEPLOYMENT: Kind = kind("apps/v1", "Deployment");
 const JOB: Kind = kind("batch/v1", "Job");
 const POD: Kind = kind("v1", "Pod");
 const STATEFUL_SET: Kind = kind("apps/v1", "StatefulSet");
+const VOLUME: Kind = kind("v1", "PersistentVolume");
 
 /// What OpenStack's services need besides themselves, in a namespace `openstack`: Memcached, and a MariaDB with a database for
 /// each of Keystone, Glance and Placement. What is in the databases outlasts their pod.
@@ -104,17 +106,12 @@ impl Cloud {
 
     /// A folder of the machine's, for the one who asks for a volume of that size in a cloud; for this user.
     pub async fn volume(&self, name: &str, size: &str, user: u32) -> Result<()> {
-        let volume = json!({
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": name},
-            "spec": {
-                "capacity": {"storage": size},
-                "accessModes": ["ReadWriteMany", "ReadWriteOnce"],
-                "hostPath": {"path": self.node.folder(name, user)?},
-            },
-        });
-        self.cluster.apply(&volume.to_string()).await.map(drop)
+        let volume = json!({"spec": {
+            "capacity": {"storage": size},
+            "accessModes": ["ReadWriteMany", "ReadWriteOnce"],
+            "hostPath": {"path": self.node.folder(name, user)?},
+        }});
+        self.cluster.put(VOLUME, name, volume).await
     }
 
     /// Where its services are.
@@ -204,13 +201,8 @@ impl Cloud {
 
     /// Puts a file where pods of the cloud's namespace may see it: into a ConfigMap of this name.
     pub async fn give(&self, name: &str, file: &str, text: &str) -> Result<()> {
-        let map = json!({
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": self.namespace},
-            "data": {file: text},
-        });
-        self.cluster.apply(&map.to_string()).await.map(drop)
+        let map = json!({"data": {file: text}});
+        self.cluster.put(CONFIG_MAP, &self.place(name), map).await
     }
 
     /// Waits for a Job of the cloud's namespace, and gives what its pod says.

@@ -154,16 +154,15 @@ impl Crossplane {
         let revision = format!("{name}-1");
         // Crossplane routes by the label. Paused, it never looks for the image, which is nowhere.
         let manifest = json!({
-            "apiVersion": FUNCTION_REVISION.api_version,
-            "kind": FUNCTION_REVISION.kind,
             "metadata": {
-                "name": revision,
                 "labels": {"pkg.crossplane.io/package": name},
                 "annotations": {"crossplane.io/paused": "true"},
             },
             "spec": {"desiredState": "Active", "revision": 1, "image": format!("127.0.0.1:1/lab/{name}:v0")},
         });
-        self.management.apply(&manifest.to_string()).await?;
+        self.management
+            .put(FUNCTION_REVISION, &revision, manifest)
+            .await?;
         let status = match self.release {
             Release::V1_20 => json!({ "endpoint": address }),
             Release::V2_4 => json!({ "endpoint": address, "capabilities": ["composition"] }),

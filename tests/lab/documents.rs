@@ -9,10 +9,27 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::eventually::{eventually, seconds};
-use crate::objects::delete;
+use crate::objects::{Kind, delete, kind, split};
 use crate::patience::answered;
 
 impl Cluster {
+    /// Applies an object of that name, `namespace/name` where it has a namespace, with these fields beside its name and kind.
+    pub async fn put(&self, kind: Kind, name: &str, mut object: Value) -> Result<()> {
+        let (namespace, name) = split(name);
+        object["apiVersion"] = json!(kind.api_version);
+        object["kind"] = json!(kind.kind);
+        object["metadata"]["name"] = json!(name);
+        if let Some(namespace) = namespace {
+            object["metadata"]["namespace"] = json!(namespace);
+        }
+        self.apply(&object.to_string()).await.map(drop)
+    }
+
+    /// Applies a namespace.
+    pub async fn put_namespace(&self, name: &str) -> Result<()> {
+        self.put(kind("v1", "Namespace"), name, json!({})).await
+    }
+
     /// What applying an object would store. Nothing is stored.
     pub async fn would_apply(&self, object: &Value) -> Result<DynamicObject> {
         let how = PatchParams::apply("lab").force().validation_strict();

@@ -68,9 +68,7 @@ impl Garden {
             Self::Newest => start_gardener(Tool::GardenerNewest, machine, etcd, cluster).await,
             Self::Unchecked => {
                 cluster.apply(UNCHECKED).await?;
-                cluster
-                    .apply("{apiVersion: v1, kind: Namespace, metadata: {name: garden-c5c3}}")
-                    .await?;
+                cluster.put_namespace("garden-c5c3").await?;
                 eventually("the garden serves Shoots", READY, async || {
                     cluster.list(SHOOT, "").await.map(drop)
                 })
@@ -109,34 +107,26 @@ async fn start_gardener(
         .flag("feature-gates", "InPlaceNodeUpdates=true");
     machine.start("gardener-apiserver", &program)?;
 
-    let service = json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "gardener-apiserver", "namespace": "garden"},
-        "spec": {"type": "ExternalName", "externalName": "localhost", "ports": [{"port": port}]},
-    });
-    cluster
-        .apply("{apiVersion: v1, kind: Namespace, metadata: {name: garden}}")
-        .await?;
-    cluster.apply(&service.to_string()).await?;
+    let service = json!({"spec": {
+        "type": "ExternalName", "externalName": "localhost", "ports": [{"port": port}],
+    }});
+    cluster.put_namespace("garden").await?;
+    let place = "garden/gardener-apiserver";
+    cluster.put(kind("v1", "Service"), place, service).await?;
     for (group, version) in [
         ("core.gardener.cloud", "v1beta1"),
         ("security.gardener.cloud", "v1alpha1"),
     ] {
-        let api_service = json!({
-            "apiVersion": API_SERVICE.api_version,
-            "kind": API_SERVICE.kind,
-            "metadata": {"name": format!("{version}.{group}")},
-            "spec": {
-                "group": group,
-                "version": version,
-                "groupPriorityMinimum": 10000,
-                "versionPriority": 20,
-                "caBundle": ByteString(authority.certificate().as_bytes().to_vec()),
-                "service": {"name": "gardener-apiserver", "namespace": "garden", "port": port},
-            },
-        });
-        cluster.apply(&api_service.to_string()).await?;
+        let api_service = json!({"spec": {
+            "group": group,
+            "version": version,
+            "groupPriorityMinimum": 10000,
+            "versionPriority": 20,
+            "caBundle": ByteString(authority.certificate().as_bytes().to_vec()),
+            "service": {"name": "gardener-apiserver", "namespace": "garden", "port": port},
+        }});
+        let name = format!("{version}.{group}");
+        cluster.put(API_SERVICE, &name, api_service).await?;
     }
     eventually("the garden serves Shoots", READY, async || {
         machine.check("gardener-apiserver")?;

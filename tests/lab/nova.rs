@@ -7,8 +7,10 @@ use anyhow::Result;
 use hyper::{Request, StatusCode};
 use serde_json::{Value, json};
 
+use crate::claims::SHARE;
 use crate::cluster::Cluster;
 use crate::machine::Machine;
+use crate::objects::SECRET;
 use crate::pki::Identity;
 use crate::serve::Server;
 
@@ -79,31 +81,21 @@ impl Nova {
         let namespace = format!("openstack-{control_plane}");
         let host = format!("nova.{namespace}.svc");
         let mut secret = json!({
-            "apiVersion": "v1", "kind": "Secret",
-            "metadata": {
-                "name": "nova-cell1-compute", "namespace": namespace,
-                "labels": { "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" },
-            },
+            "metadata": { "labels": { "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" } },
             "stringData": { "nova.conf": "", "clouds.yaml": self.clouds(&host).to_string() },
         });
         if let Some(release) = release {
             secret["stringData"]["release"] = json!(release);
         }
-        let mut share = json!({
-            "apiVersion": "hypervisor.c5c3.io/v1alpha1", "kind": "HypervisorShare",
-            "metadata": { "name": control_plane },
-            "spec": other,
-        });
+        let mut share = json!({ "spec": other });
         share["spec"]["controlPlane"] = json!(control_plane);
         share["spec"]["weight"] = json!(1);
         share["spec"]["endpoints"] =
             json!([{ "name": "nova", "hostnames": [host], "addresses": ["127.0.0.1"] }]);
-        let namespace =
-            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
-        for object in [namespace, secret, share] {
-            cluster.apply(&object.to_string()).await?;
-        }
-        Ok(())
+        cluster.put_namespace(&namespace).await?;
+        let place = format!("{namespace}/nova-cell1-compute");
+        cluster.put(SECRET, &place, secret).await?;
+        cluster.put(SHARE, control_plane, share).await
     }
 
     /// The clouds.yaml that says where they are, under a name.

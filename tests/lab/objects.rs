@@ -29,6 +29,9 @@ pub const fn kind(api_version: &'static str, kind: &'static str) -> Kind {
     Kind { api_version, kind }
 }
 
+/// A Secret.
+pub(crate) const SECRET: Kind = kind("v1", "Secret");
+
 impl Cluster {
     /// Applies every document of a manifest, server-side, as field manager `lab`. Unknown fields are refused.
     pub async fn apply(&self, manifest: &str) -> Result<Vec<DynamicObject>> {
@@ -237,10 +240,7 @@ impl Cluster {
     }
 
     async fn place<'a>(&self, kind: Kind, name: &'a str) -> Result<(Api<DynamicObject>, &'a str)> {
-        let (namespace, name) = match name.split_once('/') {
-            Some((namespace, name)) => (Some(namespace), name),
-            None => (None, name),
-        };
+        let (namespace, name) = split(name);
         Ok((
             self.api(kind.api_version, kind.kind, namespace).await?,
             name,
@@ -262,6 +262,14 @@ impl Cluster {
             (Scope::Cluster, Some(_)) => bail!("a {kind} has no namespace"),
             (Scope::Namespaced, None) => bail!("a {kind} needs a namespace"),
         }
+    }
+}
+
+/// The namespace of `namespace/name`, if there is one, and the name.
+pub(crate) fn split(name: &str) -> (Option<&str>, &str) {
+    match name.split_once('/') {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, name),
     }
 }
 

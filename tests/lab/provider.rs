@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use anyhow::Result;
 use k8s_openapi::ByteString;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cluster::Cluster;
 use crate::crossplane::{SYSTEM, on_loopback};
 use crate::definitions::read_folder;
 use crate::eventually;
 use crate::machine::{Machine, Program};
-use crate::objects::Kind;
-use crate::objects::kind;
+use crate::objects::{Kind, SECRET, kind};
 use crate::pki::Authority;
 use crate::probe;
 use crate::tools::{Module, Tool};
@@ -69,18 +68,19 @@ impl Provider {
 
     /// Hands over access to a cluster: the Secret `<name>-kubeconfig` in `crossplane-system`, key `kubeconfig`.
     pub async fn give_kubeconfig(&self, name: &str, cluster: &Cluster) -> Result<()> {
-        let secret = json!({
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": format!("{name}-kubeconfig"), "namespace": SYSTEM},
-            "data": {"kubeconfig": ByteString(cluster.kubeconfig().as_bytes().to_vec())},
-        });
-        self.management.apply(&secret.to_string()).await.map(drop)
+        let kubeconfig = ByteString(cluster.kubeconfig().as_bytes().to_vec());
+        let secret = json!({"data": {"kubeconfig": kubeconfig}});
+        let place = format!("{SYSTEM}/{name}-kubeconfig");
+        self.management.put(SECRET, &place, secret).await
     }
 
     /// Access to a cluster and a ProviderConfig of that name for each generation, as a site makes them by hand.
     pub async fn connect(&self, name: &str, cluster: &Cluster) -> Result<()> {
         self.give_kubeconfig(name, cluster).await?;
+        let config = json!({"spec": {"credentials": {
+            "source": "Secret",
+            "secretRef": {"namespace": SYSTEM, "name": format!("{name}-kubeconfig"), "key": "kubeconfig"},
+        }}});
         for kind in [
             kind("kubernetes.crossplane.io/v1alpha1", "ProviderConfig"),
             kind(
@@ -88,9 +88,7 @@ impl Provider {
                 "ClusterProviderConfig",
             ),
         ] {
-            self.management
-                .apply(&provider_config(kind, name).to_string())
-                .await?;
+            self.management.put(kind, name, config.clone()).await?;
         }
         Ok(())
     }
@@ -117,16 +115,4 @@ impl Cluster {
         }
         self.install_definitions(definitions).await
     }
-}
-
-fn provider_config(kind: Kind, name: &str) -> Value {
-    json!({
-        "apiVersion": kind.api_version,
-        "kind": kind.kind,
-        "metadata": {"name": name},
-        "spec": {"credentials": {
-            "source": "Secret",
-            "secretRef": {"namespace": SYSTEM, "name": format!("{name}-kubeconfig"), "key": "kubeconfig"},
-        }},
-    })
 }

@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::machine::Machine;
+use crate::objects::{Kind, SECRET, kind};
 use crate::serve::Server;
+
+const STORE: Kind = kind("external-secrets.io/v1", "ClusterSecretStore");
 
 /// The namespace of the token in every cluster.
 const NAMESPACE: &str = "default";
@@ -48,26 +51,17 @@ impl SecretStore {
 
     /// Makes it a ClusterSecretStore of this name. External Secrets must be installed.
     pub async fn connect(&self, cluster: &Cluster, name: &str) -> Result<()> {
-        let token = json!({
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": name, "namespace": NAMESPACE},
-            "stringData": {"token": TOKEN},
-        });
+        let token = json!({"stringData": {"token": TOKEN}});
         let reference = json!({"name": name, "namespace": NAMESPACE, "key": "token"});
-        let store = json!({
-            "apiVersion": "external-secrets.io/v1",
-            "kind": "ClusterSecretStore",
-            "metadata": {"name": name},
-            "spec": {"provider": {"vault": {
-                "server": self.url,
-                "path": "secret",
-                "version": "v2",
-                "auth": {"tokenSecretRef": reference},
-            }}},
-        });
-        cluster.apply(&token.to_string()).await?;
-        cluster.apply(&store.to_string()).await.map(drop)
+        let store = json!({"spec": {"provider": {"vault": {
+            "server": self.url,
+            "path": "secret",
+            "version": "v2",
+            "auth": {"tokenSecretRef": reference},
+        }}}});
+        let secret = format!("{NAMESPACE}/{name}");
+        cluster.put(SECRET, &secret, token).await?;
+        cluster.put(STORE, name, store).await
     }
 
     /// The paths at which it has values.

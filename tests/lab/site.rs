@@ -12,12 +12,14 @@ use crate::cluster::{self, Cluster, Etcd};
 use crate::function::our_program;
 use crate::keystones;
 use crate::machine::{Machine, Program};
+use crate::node::SERVICE_ACCOUNT;
 use crate::objects::{Kind, kind};
 use crate::others::Others;
 use crate::pods::Pods;
 use crate::serve::Server;
 use crate::watched::Watched;
 
+const CLUSTER_ROLE_BINDING: Kind = kind("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
 const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 
 /// The port of a control plane's Keystone.
@@ -76,15 +78,8 @@ pub enum Replicas {
 impl Cluster {
     /// The cluster as an account of its own sees it, which may do everything: so that an audit shows who is who.
     pub async fn account(&self, name: &str) -> Result<Self> {
-        let account = json!({
-            "apiVersion": "v1",
-            "kind": "ServiceAccount",
-            "metadata": { "name": name, "namespace": "default" },
-        });
+        let account = format!("default/{name}");
         let rights = json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": { "name": name },
             "roleRef": {
                 "apiGroup": "rbac.authorization.k8s.io",
                 "kind": "ClusterRole",
@@ -92,9 +87,9 @@ impl Cluster {
             },
             "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": "default" }],
         });
-        self.apply(&account.to_string()).await?;
-        self.apply(&rights.to_string()).await?;
-        self.acting_as(&format!("default/{name}")).await
+        self.put(SERVICE_ACCOUNT, &account, json!({})).await?;
+        self.put(CLUSTER_ROLE_BINDING, name, rights).await?;
+        self.acting_as(&account).await
     }
 }
 
@@ -164,19 +159,9 @@ impl Site {
 
     /// Makes a namespace, and a ControlPlane of the same name in it.
     pub async fn control_plane(&self, name: &str, spec: &Value) -> Result<()> {
-        let namespace = json!({
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": { "name": name },
-        });
-        let control_plane = json!({
-            "apiVersion": CONTROL_PLANE.api_version,
-            "kind": CONTROL_PLANE.kind,
-            "metadata": { "name": name, "namespace": name },
-            "spec": spec,
-        });
-        self.cluster.apply(&namespace.to_string()).await?;
-        self.cluster.apply(&control_plane.to_string()).await?;
-        Ok(())
+        self.cluster.put_namespace(name).await?;
+        let place = format!("{name}/{name}");
+        let control_plane = json!({ "spec": spec });
+        self.cluster.put(CONTROL_PLANE, &place, control_plane).await
     }
 }

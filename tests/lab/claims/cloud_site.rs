@@ -11,12 +11,13 @@ use crate::cloud::Cloud;
 use crate::cluster::Cluster;
 use crate::lab::Lab;
 use crate::node::{Fabric, Hypervisor};
-use crate::objects::{Kind, kind};
+use crate::objects::{Kind, SECRET, kind};
 use crate::operator::Operator;
 use crate::pki::Authority;
 use crate::secret_store::SecretStore;
 
 const COMPOSITION: Kind = kind("apiextensions.crossplane.io/v1", "Composition");
+const ISSUER: Kind = kind("cert-manager.io/v1", "ClusterIssuer");
 
 /// The services whose images servers need.
 pub const SERVICES: [&str; 6] = [
@@ -129,8 +130,7 @@ impl<'a> CloudSite<'a> {
         }
         let second = &lab.hypervisor;
         second.install_rook().await?;
-        let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: rook-ceph}}";
-        second.apply(namespace).await?;
+        second.put_namespace("rook-ceph").await?;
         lab.provider.give_kubeconfig("st-pool-b", second).await?;
         let (ceph, other) =
             tokio::try_join!(Ceph::start(cloud, "ceph"), Ceph::start(cloud, "other-ceph"))?;
@@ -190,20 +190,12 @@ async fn issue_public_certificates(cluster: &Cluster) -> Result<()> {
     let authority = Authority::new()?;
     let identity = authority.identity();
     let secret = json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": "public", "namespace": "kube-system"},
         "type": "kubernetes.io/tls",
         "stringData": {"tls.crt": identity.certificate, "tls.key": identity.key},
     });
-    cluster.apply(&secret.to_string()).await?;
-    let issuer = json!({
-        "apiVersion": "cert-manager.io/v1",
-        "kind": "ClusterIssuer",
-        "metadata": {"name": "public"},
-        "spec": {"ca": {"secretName": "public"}},
-    });
-    cluster.apply(&issuer.to_string()).await.map(drop)
+    cluster.put(SECRET, "kube-system/public", secret).await?;
+    let issuer = json!({"spec": {"ca": {"secretName": "public"}}});
+    cluster.put(ISSUER, "public", issuer).await
 }
 
 /// Sets the site's settings in the Composition's input, with a size for a node with two processors.

@@ -10,10 +10,9 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::secrets::SECRET;
 use super::text;
 use crate::cluster::Cluster;
-use crate::objects::{Kind, kind};
+use crate::objects::{Kind, SECRET, kind};
 use crate::pki::Authority;
 use crate::say::say;
 use crate::watched::Watched;
@@ -89,25 +88,14 @@ async fn write(
     mut secret: Value,
 ) -> Result<()> {
     let namespace = owner.namespace().unwrap_or_default();
-    let name = format!("{}-{suffix}", owner.name_any());
+    let place = format!("{namespace}/{}-{suffix}", owner.name_any());
     let is_deleted = owner.metadata.deletion_timestamp.is_some();
-    if is_deleted
-        || cluster
-            .find(SECRET, &format!("{namespace}/{name}"))
-            .await?
-            .is_some()
-    {
+    if is_deleted || cluster.find(SECRET, &place).await?.is_some() {
         return Ok(());
     }
-    secret["apiVersion"] = json!("v1");
-    secret["kind"] = json!("Secret");
-    secret["metadata"] = json!({
-        "name": name,
-        "namespace": namespace,
-        "ownerReferences": [{
-            "apiVersion": kind.api_version, "kind": kind.kind,
-            "name": owner.name_any(), "uid": owner.metadata.uid,
-        }],
-    });
-    cluster.apply(&secret.to_string()).await.map(drop)
+    secret["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": kind.api_version, "kind": kind.kind,
+        "name": owner.name_any(), "uid": owner.metadata.uid,
+    }]);
+    cluster.put(SECRET, &place, secret).await
 }

@@ -21,7 +21,7 @@ use tokio::time::sleep;
 use crate::ceph::Ceph;
 use crate::cluster::Cluster;
 use crate::lab::Lab;
-use crate::objects::{Kind, is, kind};
+use crate::objects::{Kind, SECRET, is, kind};
 use crate::provider::{NAMESPACED_OBJECT, OBJECT};
 use crate::{eventually, minutes, seconds};
 
@@ -113,9 +113,7 @@ impl<'a> Site<'a> {
         for cluster in [&lab.control_plane, &lab.hypervisor, &lab.storage] {
             cluster.install_our_kinds().await?;
         }
-        lab.storage
-            .apply("{apiVersion: v1, kind: Namespace, metadata: {name: rook-ceph}}")
-            .await?;
+        lab.storage.put_namespace("rook-ceph").await?;
         for namespace in [
             "infrastructure",
             "tenant-customer-a",
@@ -123,9 +121,7 @@ impl<'a> Site<'a> {
             "tenant-finance",
             "tenant-z",
         ] {
-            let namespace =
-                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
-            lab.management.apply(&namespace.to_string()).await?;
+            lab.management.put_namespace(namespace).await?;
         }
         lab.provider.connect("gardener", &lab.garden).await?;
         lab.provider.connect("management", &lab.management).await?;
@@ -220,7 +216,7 @@ impl<'a> Site<'a> {
     /// Returns the values of a claim's Secret for its tenant, `namespace/name`, once it has the authority of the public certificates.
     pub async fn credentials(&self, secret: &str) -> Result<BTreeMap<String, ByteString>> {
         self.until("the tenant's Secret has an authority", async || {
-            let found = self.get(secrets::SECRET, secret).await?;
+            let found = self.get(SECRET, secret).await?;
             let values = found.data["data"].clone();
             let values: BTreeMap<String, ByteString> = serde_json::from_value(values)?;
             let keys = values.keys();

@@ -11,6 +11,7 @@ use super::operators::unreported;
 use super::{BLOCK_POOL, CEPH_CLIENT};
 use crate::ceph::Ceph;
 use crate::cluster::Cluster;
+use crate::objects::SECRET;
 
 /// Where Rook is.
 const ROOK: &str = "rook-ceph";
@@ -78,11 +79,7 @@ async fn keep(
     data: impl IntoIterator<Item = (String, String)>,
 ) -> Result<()> {
     let data: BTreeMap<String, String> = data.into_iter().collect();
-    let secret = json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": secret, "namespace": ROOK},
-        "stringData": data,
-    });
-    cluster.apply(&secret.to_string()).await.map(drop)
+    let place = format!("{ROOK}/{secret}");
+    let secret = json!({"stringData": data});
+    cluster.put(SECRET, &place, secret).await
 }

@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 use super::operators::unreported;
 use super::{EXTERNAL_SECRET, PUSH_SECRET, text};
 use crate::cluster::Cluster;
-use crate::objects::{Kind, kind};
-
-pub(super) const SECRET: Kind = kind("v1", "Secret");
+use crate::objects::SECRET;
 
 /// The values of a Secret, or at a path of a store.
 type Values = BTreeMap<String, ByteString>;

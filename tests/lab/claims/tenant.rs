@@ -4,6 +4,10 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use crate::cluster::Cluster;
+use crate::node::SERVICE_ACCOUNT;
+use crate::objects::{Kind, kind};
+
+const ROLE_BINDING: Kind = kind("rbac.authorization.k8s.io/v1", "RoleBinding");
 
 /// The page with the Role.
 const PAGE: &str = include_str!("../../../docs/security.md");
@@ -17,17 +21,12 @@ pub async fn tenant(management: &Cluster, namespace: &str) -> Result<Cluster> {
         .context("docs/security.md has no Role")?;
     let role = role.replace("tenant-customer-a", namespace);
     management.apply(&role).await?;
-    let account = json!({
-        "apiVersion": "v1", "kind": "ServiceAccount",
-        "metadata": {"name": "tenant", "namespace": namespace},
-    });
-    management.apply(&account.to_string()).await?;
+    let account = format!("{namespace}/tenant");
+    management.put(SERVICE_ACCOUNT, &account, json!({})).await?;
     let binding = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
-        "metadata": {"name": "tenant", "namespace": namespace},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "tenant"},
         "subjects": [{"kind": "ServiceAccount", "name": "tenant", "namespace": namespace}],
     });
-    management.apply(&binding.to_string()).await?;
-    management.acting_as(&format!("{namespace}/tenant")).await
+    management.put(ROLE_BINDING, &account, binding).await?;
+    management.acting_as(&account).await
 }

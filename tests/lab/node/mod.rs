@@ -49,7 +49,7 @@ const GRACE: Duration = Duration::from_secs(60);
 const CONFINE: &str = include_str!("confine.sh");
 
 const NODE: Kind = kind("v1", "Node");
-const SERVICE_ACCOUNT: Kind = kind("v1", "ServiceAccount");
+pub(crate) const SERVICE_ACCOUNT: Kind = kind("v1", "ServiceAccount");
 
 /// The process of the first cluster's scheduler.
 const SCHEDULER: &str = "kube-scheduler";

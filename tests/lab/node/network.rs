@@ -8,22 +8,19 @@ use serde_json::json;
 use super::configuration::{ADDRESS, NAMES};
 use crate::cluster::Cluster;
 use crate::namespace::ip;
+use crate::objects::kind;
 
 /// The bridge that has the node's address.
 const BRIDGE: &str = "node";
 
 /// Gives the Service `kubernetes` its endpoint.
 pub(super) async fn lead_to_the_api_server(cluster: &Cluster) -> Result<()> {
-    let endpoints = json!({
-        "apiVersion": "v1",
-        "kind": "Endpoints",
-        "metadata": {"name": "kubernetes", "namespace": "default"},
-        "subsets": [{
-            "addresses": [{"ip": ADDRESS}],
-            "ports": [{"name": "https", "port": cluster.port()}],
-        }],
-    });
-    cluster.apply(&endpoints.to_string()).await.map(drop)
+    let endpoints = json!({"subsets": [{
+        "addresses": [{"ip": ADDRESS}],
+        "ports": [{"name": "https", "port": cluster.port()}],
+    }]});
+    let place = "default/kubernetes";
+    cluster.put(kind("v1", "Endpoints"), place, endpoints).await
 }
 
 /// A network between the node and this machine. Pods get one of their own behind it.
