@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use educe::Educe;
 use jiff::{SignedDuration, Timestamp};
 use provider_composer::reconcile::memory;
 use provider_composer::reconcile::{Event, Management, Reconcile};
@@ -48,10 +49,13 @@ pub trait System {
 }
 
 /// A cluster in memory.
+#[derive(Educe)]
+#[educe(Default)]
 pub struct Cluster {
     contents: Contents,
     systems: BTreeMap<&'static str, Box<dyn System>>,
     /// After how many writes the operator is killed.
+    #[educe(Default = usize::MAX)]
     last: usize,
 }
 
@@ -75,15 +79,8 @@ impl From<Contents> for Cluster {
     fn from(contents: Contents) -> Self {
         Self {
             contents,
-            systems: BTreeMap::new(),
-            last: usize::MAX,
+            ..Self::default()
         }
-    }
-}
-
-impl Default for Cluster {
-    fn default() -> Self {
-        Contents::default().into()
     }
 }
 

@@ -18,6 +18,16 @@ struct Rules {
     rising: &'static [&'static str],
 }
 
+impl Rules {
+    const fn fixed(kind: &'static str, fixed: &'static [&'static str]) -> Self {
+        Self {
+            kind,
+            fixed,
+            rising: &[],
+        }
+    }
+}
+
 /// The field of a claim's size.
 const CLAIMED: &str = "/spec/resources/requests/storage";
 
@@ -38,57 +48,31 @@ pub struct Around<'a> {
 
 static RULES: [Rules; 11] = [
     // <https://kubernetes.io/docs/concepts/workloads/controllers/job/>: how many pods run and for how long may change.
-    Rules {
-        kind: "Job",
-        fixed: &[
+    Rules::fixed(
+        "Job",
+        &[
             "/spec/completionMode",
             "/spec/completions",
             "/spec/selector",
             "/spec/template",
         ],
-        rising: &[],
-    },
-    Rules {
-        kind: "Deployment",
-        fixed: &["/spec/selector"],
-        rising: &[],
-    },
-    Rules {
-        kind: "DaemonSet",
-        fixed: &["/spec/selector"],
-        rising: &[],
-    },
-    Rules {
-        kind: "StatefulSet",
-        fixed: &[
+    ),
+    Rules::fixed("Deployment", &["/spec/selector"]),
+    Rules::fixed("DaemonSet", &["/spec/selector"]),
+    Rules::fixed(
+        "StatefulSet",
+        &[
             "/spec/podManagementPolicy",
             "/spec/selector",
             "/spec/serviceName",
             "/spec/volumeClaimTemplates",
         ],
-        rising: &[],
-    },
-    Rules {
-        kind: "Secret",
-        fixed: &["/type"],
-        rising: &[],
-    },
-    Rules {
-        kind: "ClusterRoleBinding",
-        fixed: &["/roleRef"],
-        rising: &[],
-    },
-    Rules {
-        kind: "RoleBinding",
-        fixed: &["/roleRef"],
-        rising: &[],
-    },
+    ),
+    Rules::fixed("Secret", &["/type"]),
+    Rules::fixed("ClusterRoleBinding", &["/roleRef"]),
+    Rules::fixed("RoleBinding", &["/roleRef"]),
     // <https://kubernetes.io/docs/concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims>
-    Rules {
-        kind: "PersistentVolumeClaim",
-        fixed: &[CLASS, "/spec/accessModes"],
-        rising: &[],
-    },
+    Rules::fixed("PersistentVolumeClaim", &[CLASS, "/spec/accessModes"]),
     // The webhook of mariadb-operator 0.38, and that it can't follow a change between a single member and a Galera cluster.
     Rules {
         kind: "MariaDB",
@@ -100,17 +84,16 @@ static RULES: [Rules; 11] = [
         ],
         rising: &["/spec/storage/size"],
     },
-    Rules {
-        kind: "Backup",
-        fixed: &[
+    Rules::fixed(
+        "Backup",
+        &[
             "/spec/imagePullSecrets",
             "/spec/mariaDbRef",
             "/spec/maxRetention",
             "/spec/priorityClassName",
             "/spec/storage",
         ],
-        rising: &[],
-    },
+    ),
     // RabbitMQ's cluster operator 2.16, which then stops to reconcile; the class it never changes.
     Rules {
         kind: "RabbitmqCluster",
