@@ -35,20 +35,15 @@ pub(crate) fn managed(live: &Value, whole: bool, managers: &[&'static str]) -> V
         };
         let applied = entry["operation"] == "Apply";
         let digest = (applied && whole).then(|| Digest::of(&projection(live, &entry["fieldsV1"])));
+        let managed = Managed {
+            manager,
+            digest,
+            applied,
+        };
         match found.iter_mut().find(|other| other.manager == *manager) {
-            Some(other) if !other.applied => {
-                *other = Managed {
-                    manager,
-                    digest,
-                    applied,
-                }
-            }
+            Some(other) if !other.applied => *other = managed,
             Some(_) => {}
-            None => found.push(Managed {
-                manager,
-                digest,
-                applied,
-            }),
+            None => found.push(managed),
         }
     }
     // Kept for every object there is, most of which one manager has to do with.

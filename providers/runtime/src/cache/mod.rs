@@ -114,7 +114,7 @@ impl Cache {
                 // Definitions are cluster-scoped: an operator of some namespaces can't read them.
                 .chain(Some(&DEFINITION).filter(|_| namespaces.is_empty()))
                 .map(|kind| {
-                    let one = |namespace: &str| (namespace.to_owned(), Mutex::new(Objects::new()));
+                    let one = |namespace: &str| (namespace.to_owned(), Mutex::default());
                     let objects = match namespaces {
                         [_, ..] if kind.namespaced => {
                             namespaces.iter().map(|name| one(name)).collect()

@@ -10,9 +10,10 @@ use super::entry::{Entry, Head, Place, Seen};
 use crate::apply::Digest;
 
 /// What is known of a kind as a whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
     /// Nothing yet.
+    #[default]
     Starting,
     /// Everything, and every change as it comes.
     Live,
@@ -25,6 +26,7 @@ pub(crate) enum State {
 }
 
 /// The objects of one kind, as they were last seen.
+#[derive(Default)]
 pub(crate) struct Objects {
     pub state: State,
     entries: BTreeMap<Place, Entry>,
@@ -48,18 +50,6 @@ pub(crate) struct Change {
 }
 
 impl Objects {
-    pub(crate) fn new() -> Self {
-        Self {
-            state: State::Starting,
-            entries: BTreeMap::new(),
-            owned: HashMap::new(),
-            labelled: HashMap::new(),
-            cut: BTreeSet::new(),
-            normalized: HashMap::new(),
-            reached: 0,
-        }
-    }
-
     /// Takes an object from the watch or from a list. Returns none if it, or something newer, is known already, or if only
     /// its resourceVersion changed.
     pub(crate) fn saw(&mut self, place: &Place, seen: Seen) -> Option<Change> {
@@ -252,13 +242,8 @@ impl Objects {
             if before == now {
                 continue;
             }
-            if let Some(before) = before
-                && let Some(places) = values.get_mut(&before)
-            {
-                places.remove(place);
-                if places.is_empty() {
-                    values.remove(&before);
-                }
+            if let Some(before) = before {
+                withdraw(values, &before, place);
             }
             if let Some(now) = now {
                 values.entry(now).or_default().insert(place.clone());
@@ -275,14 +260,18 @@ impl Objects {
     }
 
     fn disown(&mut self, place: &Place, head: &Head) {
-        let Some(owner) = head.controller() else {
-            return;
-        };
-        if let Some(places) = self.owned.get_mut(&owner.uid) {
-            places.remove(place);
-            if places.is_empty() {
-                self.owned.remove(&owner.uid);
-            }
+        if let Some(owner) = head.controller() {
+            withdraw(&mut self.owned, &owner.uid, place);
+        }
+    }
+}
+
+/// Removes an object from those of a key.
+fn withdraw(index: &mut HashMap<String, BTreeSet<Place>>, key: &str, place: &Place) {
+    if let Some(places) = index.get_mut(key) {
+        places.remove(place);
+        if places.is_empty() {
+            index.remove(key);
         }
     }
 }

@@ -263,53 +263,34 @@ impl Follower<'_> {
         let kind = self.kind;
         let plural = format!("{}.{}", kind.plural, kind.group);
         let plural = plural.trim_end_matches('.');
-        match error.code() {
-            Some(404) => {
-                self.version = None;
-                let why = format!(
-                    "the kind {kind} ({plural}, {}) is not installed",
-                    kind.version
-                );
-                self.cache
-                    .set_state(kind, self.namespace, State::Absent(why.into()));
-            }
-            Some(403) => {
-                self.version = None;
-                let why = format!(
-                    "the operator is not allowed to read {plural}: {}",
-                    error.shown(kind)
-                );
-                // An API server that has just started refuses everybody until it knows the roles.
-                match (
-                    self.cache.state(kind, self.namespace),
-                    since.elapsed() < GRACE,
-                ) {
-                    (State::Live | State::Stale(_), true) => {
-                        self.cache
-                            .set_state(kind, self.namespace, State::Stale(why.into()))
-                    }
-                    _ => self
-                        .cache
-                        .set_state(kind, self.namespace, State::Unknown(why.into())),
-                }
-            }
-            _ => {
-                let why = format!("{plural} can't be read now: {}", error.shown(kind));
-                match (
-                    self.cache.state(kind, self.namespace),
-                    since.elapsed() < GRACE,
-                ) {
-                    (State::Live | State::Stale(_), true) => {
-                        self.cache
-                            .set_state(kind, self.namespace, State::Stale(why.into()))
-                    }
-                    (State::Starting, true) => warn!(kind = kind.kind, %why, "not looked at yet"),
-                    _ => self
-                        .cache
-                        .set_state(kind, self.namespace, State::Unknown(why.into())),
-                }
-            }
+        let code = error.code();
+        if let Some(403 | 404) = code {
+            self.version = None;
         }
+        let why = match code {
+            Some(404) => format!(
+                "the kind {kind} ({plural}, {}) is not installed",
+                kind.version
+            ),
+            Some(403) => format!(
+                "the operator is not allowed to read {plural}: {}",
+                error.shown(kind)
+            ),
+            _ => format!("{plural} can't be read now: {}", error.shown(kind)),
+        };
+        let is_recent = since.elapsed() < GRACE;
+        let state = match (code, self.cache.state(kind, self.namespace)) {
+            (Some(404), _) => State::Absent(why.into()),
+            // An API server that has just started refuses everybody until it knows the roles.
+            (_, State::Live | State::Stale(_)) if is_recent => State::Stale(why.into()),
+            (Some(403), _) => State::Unknown(why.into()),
+            (_, State::Starting) if is_recent => {
+                warn!(kind = kind.kind, %why, "not looked at yet");
+                return;
+            }
+            _ => State::Unknown(why.into()),
+        };
+        self.cache.set_state(kind, self.namespace, state);
     }
 }
 
