@@ -14,7 +14,7 @@ use jiff::Zoned;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::pins;
+use crate::{files, pins};
 use age::{ByHand, look_ups};
 
 /// The file that the command writes.
@@ -150,8 +150,7 @@ fn print_outdated(root: &Path, days: u32) -> Result<()> {
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = files::read(path)?;
     serde_saphyr::from_str(&text).with_context(|| format!("in {}", path.display()))
 }
 
@@ -163,8 +162,7 @@ fn database(folder: &Path, names: BTreeSet<String>) -> Result<Database> {
         .map(|name| (name, BTreeMap::new()))
         .collect();
     for file in files(folder)? {
-        let text =
-            fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let text = files::read(&file)?;
         let record: Record = serde_saphyr::from_str(&text)
             .with_context(|| format!("{} is not a record of OSV", file.display()))?;
         newest = newest.max(record.modified.chars().take(10).collect());
@@ -248,10 +246,7 @@ impl Versions {
 /// The records in a folder and those below it, in the order of their paths.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in
-        fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?
-    {
-        let path = entry?.path();
+    for path in files::entries(folder)? {
         let extension = path.extension().and_then(|extension| extension.to_str());
         if path.is_dir() {
             found.extend(files(&path)?);

@@ -4,6 +4,7 @@ mod advisories;
 mod bench;
 #[cfg(test)]
 mod containerfiles;
+mod files;
 mod generate;
 mod lab;
 mod machine;

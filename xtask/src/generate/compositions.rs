@@ -1,6 +1,5 @@
 //! The Compositions: one for each file of presets, for both generations of Crossplane.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -11,6 +10,7 @@ use c5c3_api::{
 use serde_json::{Value, json};
 
 use super::{Files, yaml};
+use crate::files::{entries, read};
 
 /// Where the presets are.
 const INPUTS: &str = "compositions/input";
@@ -21,21 +21,14 @@ const FUNCTION: &str = "function-c5c3";
 /// A Composition for each file of presets.
 pub fn compositions(root: &Path) -> Result<Files> {
     let mut files = Files::new();
-    let mut inputs = Vec::new();
-    for entry in fs::read_dir(root.join(INPUTS)).with_context(|| format!("reading {INPUTS}"))? {
-        inputs.push(entry?.path());
-    }
-    inputs.sort();
-    for path in inputs {
+    for path in entries(&root.join(INPUTS))? {
         let name = path
             .file_stem()
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let text =
-            fs::read_to_string(&path).with_context(|| format!("reading {INPUTS}/{name}.yaml"))?;
-        let input: Value =
-            serde_saphyr::from_str(&text).with_context(|| format!("{INPUTS}/{name}.yaml"))?;
+        let input: Value = serde_saphyr::from_str(&read(&path)?)
+            .with_context(|| format!("{INPUTS}/{name}.yaml"))?;
         for generation in Generation::ALL {
             let composition = composition(generation, &name, &input)?;
             let path = format!("compositions/{}/{name}.yaml", generation.version());

@@ -1,7 +1,6 @@
 //! The files in packages.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -9,6 +8,7 @@ use c5c3_api::Generation;
 use serde_json::Value;
 
 use super::xpkg::{Kind, Metadata};
+use crate::files::{entries, read};
 use crate::generate::INPUTS;
 
 /// Reads `package/<name>/crossplane.yaml`.
@@ -104,24 +104,7 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>> {
     if !folder.exists() {
         return Ok(Vec::new());
     }
-    let mut files = Vec::new();
-    for entry in
-        fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?
-    {
-        let path = entry
-            .with_context(|| format!("cannot list {}", folder.display()))?
-            .path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "yaml")
-        {
-            files.push(path);
-        }
-    }
-    files.sort();
+    let mut files = entries(folder)?;
+    files.retain(|path| path.extension() == Some("yaml".as_ref()));
     Ok(files)
-}
-
-fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }

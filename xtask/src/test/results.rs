@@ -11,6 +11,8 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail, ensure};
 use jiff::{Timestamp, tz::TimeZone};
 
+use crate::files::read;
+
 /// How many runs of a scenario are looked at, and how often it may be flaky in them.
 const LAST: usize = 10;
 const FLAKY_OF_LAST: usize = 1;
@@ -156,8 +158,7 @@ impl Results {
 
     fn of(file: PathBuf) -> Result<Self> {
         let text = match file.exists() {
-            true => fs::read_to_string(&file)
-                .with_context(|| format!("cannot read {}", file.display()))?,
+            true => read(&file)?,
             false => String::new(),
         };
         // What another version of this program wrote otherwise is as good as never run.
