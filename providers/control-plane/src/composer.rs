@@ -184,9 +184,7 @@ fn compose(
     }
     let is_blocked = sight.is_blocked;
     if let Lookup::Unknown(_) = sight.object {
-        for key in step.keys(recipe.namespace()) {
-            desired.keep(key);
-        }
+        desired.kept.extend(step.keys(recipe.namespace()));
         return;
     }
     let exists = sight.may_exist();

@@ -34,17 +34,15 @@ pub fn dissolve(
     };
     if is_needed(Node::Catalogue, &left) {
         let keys = recipe.composed(kinds());
-        for key in keys.map_err(|why| Failure::transient(Reason::LookupFailed, why))? {
-            desired.keep(key);
-        }
+        desired
+            .kept
+            .extend(keys.map_err(|why| Failure::transient(Reason::LookupFailed, why))?);
     } else if catalogue::remains(recipe, desired) {
         left.insert(Node::Catalogue);
     }
     for step in GRAPH.iter() {
         if is_needed(step.node, &left) {
-            for key in step.keys(recipe.namespace()) {
-                desired.keep(key);
-            }
+            desired.kept.extend(step.keys(recipe.namespace()));
         }
     }
     if !left.is_empty() {

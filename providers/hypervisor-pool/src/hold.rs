@@ -267,9 +267,7 @@ fn keep_one(namespace: &str, set: &Live<Hold>, desired: &mut DesiredState) {
 /// Keeps all budgets while it isn't known which nodes are held.
 fn keep_budgets(namespace: &str, observed: &ObservedState<'_>, desired: &mut DesiredState) {
     let budgets = observed.keys(PodDisruptionBudget::KIND, namespace, &[]);
-    for budget in budgets.found().unwrap_or_default() {
-        desired.keep(budget);
-    }
+    desired.kept.extend(budgets.found().unwrap_or_default());
 }
 
 /// Whether the pods of all nodes that are Ready are Ready too. Others may be evicted.

@@ -120,9 +120,7 @@ fn keep(namespace: Key, observed: &ObservedState<'_>, desired: &mut DesiredState
     for kind in INSIDE {
         // What can't be read isn't deleted either.
         let inside = observed.keys(kind, &namespace.name, &[]).found();
-        for key in inside.into_iter().flatten() {
-            desired.keep(key);
-        }
+        desired.kept.extend(inside.into_iter().flatten());
     }
     desired.keep(namespace);
 }

@@ -272,9 +272,7 @@ fn own(service: &Service<'_>, (database, user): (&str, &str)) -> [Key; 3] {
 }
 
 fn keep(service: &Service<'_>, objects: (&str, &str), desired: &mut DesiredState) {
-    for key in own(service, objects) {
-        desired.keep(key);
-    }
+    desired.kept.extend(own(service, objects));
 }
 
 fn compose(

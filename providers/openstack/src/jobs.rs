@@ -218,16 +218,13 @@ impl<'a> Jobs<'a> {
     pub fn keep_done(&self, desired: &mut DesiredState) {
         let lasting = [Phase::Sync, Phase::Contract].map(|phase| Some(phase.name()));
         let done = |job: &&Live<Seen>| lasting.contains(&label(job, PHASE)) && has(job, "Complete");
-        for job in self.found().filter(done) {
-            desired.keep(self.key(job));
-        }
+        let done = self.found().filter(done);
+        desired.kept.extend(done.map(|job| self.key(job)));
     }
 
     /// Keeps all files of the service, for pods whose template isn't read.
     pub fn keep_files(&self, desired: &mut DesiredState) {
-        for key in &self.files.keys {
-            desired.keep(key.clone());
-        }
+        desired.kept.extend(self.files.keys.iter().cloned());
     }
 
     /// Keeps the files of a Job: each retry mounts those that the Job was created with.

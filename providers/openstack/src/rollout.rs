@@ -17,7 +17,7 @@ use crate::component::Component;
 use crate::definition::ComponentKind;
 use crate::files;
 use crate::pod::selector;
-use crate::service::{COMPONENT, INSTANCE, Service};
+use crate::service::{COMPONENT, INSTANCE};
 
 use seen::{Seen, SeenDeployment, SeenStatefulSet};
 
@@ -171,11 +171,9 @@ impl Rollout {
         match &seen {
             // During a rollout, pods of any revision may restart; afterwards only those of the latest.
             Lookup::Found(seen) if done => {
-                for key in files::of(service, &seen.volumes) {
-                    desired.keep(key);
-                }
+                desired.kept.extend(files::of(service, &seen.volumes));
             }
-            _ => keep_files(service, desired),
+            _ => desired.kept.extend(files::found(service).keys),
         }
         Self {
             progress: progress(component, seen, service.observed.now(), desired),
@@ -190,7 +188,7 @@ impl Rollout {
     /// Keeps the pods unchanged, with the files that they mount.
     pub fn keep(component: &Component<'_>, desired: &mut DesiredState) {
         desired.keep(Controller::of(component).key(component));
-        keep_files(component.service, desired);
+        desired.kept.extend(files::found(component.service).keys);
     }
 
     /// Whether the pods' template has this image. Some pods may still run another.
@@ -250,12 +248,6 @@ fn pods_reach(message: &str, database: &str) -> String {
         "{message}; a pod is ready once the database {database} takes the user and password that the Secret of \
          spec.database has"
     )
-}
-
-fn keep_files(service: &Service<'_>, desired: &mut DesiredState) {
-    for key in files::found(service).keys {
-        desired.keep(key);
-    }
 }
 
 fn progress(

@@ -23,9 +23,7 @@ impl Network<'_> {
             Lookup::Unknown(_) => {
                 let kind = Custom::<OvnChassisSpec>::KIND;
                 let found = observed.keys(kind, self.namespace, &[]).found();
-                for key in found.unwrap_or_default() {
-                    desired.keep(key);
-                }
+                desired.kept.extend(found.unwrap_or_default());
                 return;
             }
         };

@@ -29,9 +29,7 @@ pub fn remains(recipe: &Recipe<'_>, desired: &mut DesiredState) -> bool {
     }
     let (last, rest): (Vec<Key>, Vec<Key>) = objects.into_iter().partition(is_own);
     if !rest.is_empty() {
-        for key in last {
-            desired.keep(key);
-        }
+        desired.kept.extend(last);
     }
     hold(recipe, desired, &SECRETS);
     true
@@ -57,8 +55,8 @@ fn is_own(key: &Key) -> bool {
 
 fn hold(recipe: &Recipe<'_>, desired: &mut DesiredState, kinds: &[ResourceKind]) {
     for kind in kinds {
-        for key in recipe.composed([*kind]).unwrap_or_default() {
-            desired.keep(key);
-        }
+        desired
+            .kept
+            .extend(recipe.composed([*kind]).unwrap_or_default());
     }
 }

@@ -126,9 +126,7 @@ impl Offer {
         let runs = recipe.graph.contains(self.node);
         if !runs || !recipe.korc.enabled {
             if runs && let Ok(objects) = recipe.composed([self.kind]) {
-                for key in objects {
-                    desired.keep(key);
-                }
+                desired.kept.extend(objects);
             } else if self.remains(recipe) {
                 self.keep_service(recipe, desired);
             }
@@ -146,9 +144,7 @@ impl Offer {
         });
         let service = Key::of::<Made<Service>>(namespace, self.service.name);
         let node = self.node.step().keys(namespace);
-        for key in node.chain(endpoints).chain([service]) {
-            desired.keep(key);
-        }
+        desired.kept.extend(node.chain(endpoints).chain([service]));
     }
 
     /// Whether K-ORC may still have an object.

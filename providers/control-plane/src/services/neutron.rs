@@ -17,9 +17,7 @@ impl Recipe<'_> {
     pub(super) fn ovn(&self, sizes: &Sizes, desired: &mut DesiredState) {
         let (step, said) = (Node::Ovn.step(), &self.spec().infrastructure.ovn);
         let ([Ok(northbound), Ok(southbound)], Ok(issuer)) = (&sizes.ovn, &sizes.ovn_issuer) else {
-            for key in step.keys(self.namespace()) {
-                desired.keep(key);
-            }
+            desired.kept.extend(step.keys(self.namespace()));
             return;
         };
         let database = |members: &OvnMembers, volume: &Kept<OvnVolume>| OvnDatabase {
