@@ -14,7 +14,7 @@ use crate::host::in_url;
 use crate::prerequisite::{Prerequisite, are_ready, holds};
 use crate::secret::Values;
 use crate::service::Service;
-use crate::users::{User, Users};
+use crate::users::{Users, own};
 
 /// MariaDB's port.
 const PORT: u16 = 3306;
@@ -25,6 +25,8 @@ pub const AUTHORITY: &str = "database-ca.crt";
 const DELETE: &str = "Delete";
 /// The reason while a database isn't ready.
 const WAITING: Reason = Reason::WaitingFor("Database");
+/// What a rotation replaces.
+const USER: RotationType = RotationType::DatabaseUser;
 /// The maximum number of connections of a service's user. Each process of each replica opens up to 25, and one of Cinder 5 more for its
 /// locks.
 const CONNECTIONS: u32 = 1000;
@@ -69,8 +71,7 @@ impl Database {
             let values = service.secret(secret, purpose);
             Account::of(&usual, &values, key)
         };
-        let type_ = RotationType::DatabaseUser;
-        let users = Users::of((service, type_), (&secret, &object), desired);
+        let users = Users::of((service, USER), (&secret, &object), desired);
         let resolved = users.and_then(|users| {
             let given = read(&secret)?;
             if let Some(server) = elsewhere(wanted, &given) {
@@ -99,18 +100,7 @@ impl Database {
             for older in users.older() {
                 revoke(service, &older.object, desired);
             }
-            let is_ready = |user: &User| {
-                let keys = own(service, (&object, &user.object));
-                are_ready(&keys, WAITING, service.observed).is_ok()
-            };
-            let user = users.in_use(is_ready);
-            let account = match user.number == newest.number {
-                true => account,
-                false => {
-                    keep(service, (&object, &user.object), desired);
-                    read(&user.secret)?
-                }
-            };
+            let (user, account) = users.in_use(account, read, desired)?;
             let server = managed((service, (&object, &user.object)), cluster)?;
             Ok((server, account))
         });
@@ -122,7 +112,7 @@ impl Database {
                 password: account.password,
             }),
             Err(pending) => {
-                keep(service, (&object, &object), desired);
+                desired.kept.extend(own(service, USER, (&object, &object)));
                 Err(pending)
             }
         }
@@ -230,7 +220,7 @@ fn managed(
     let server = server.required(waiting)?.body.spec;
     let key = Key::of::<Manifest<MariaDb>>(service.namespace, cluster);
     holds(&key, "Ready", WAITING, service.observed)?;
-    are_ready(&own(service, objects), WAITING, service.observed)?;
+    are_ready(&own(service, USER, objects), WAITING, service.observed)?;
     let embedded = || format!("{cluster}-maxscale");
     let proxy = match server.max_scale_ref {
         Some(proxy) => Some(proxy.name),
@@ -260,19 +250,6 @@ fn managed(
         port: server.port.unwrap_or(PORT),
         authority,
     })
-}
-
-/// The database, and the user with its grant.
-fn own(service: &Service<'_>, (database, user): (&str, &str)) -> [Key; 3] {
-    [
-        Key::of::<Manifest<mariadb::Database>>(service.namespace, database),
-        Key::of::<Manifest<mariadb::User>>(service.namespace, user),
-        Key::of::<Manifest<mariadb::Grant>>(service.namespace, user),
-    ]
-}
-
-fn keep(service: &Service<'_>, objects: (&str, &str), desired: &mut DesiredState) {
-    desired.kept.extend(own(service, objects));
 }
 
 fn compose(

@@ -16,7 +16,7 @@ use crate::host::in_url;
 use crate::pod::Program;
 use crate::prerequisite::{Prerequisite, are_ready, holds};
 use crate::service::Service;
-use crate::users::{User, Users};
+use crate::users::{Users, own};
 
 /// The port of RabbitMQ, and the one for TLS.
 const PORT: u16 = 5672;
@@ -27,6 +27,8 @@ const AUTHORITY: &str = "messaging-ca.crt";
 const PUBLIC_AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// The reason while a bus isn't ready.
 const WAITING: Reason = Reason::WaitingFor("Messaging");
+/// What a rotation replaces.
+const USER: RotationType = RotationType::MessagingUser;
 /// The folder of lock files, which every container can write to.
 const LOCK_PATH: &str = "/tmp";
 /// The keys of a Secret that RabbitMQ's operator reads user and password from.
@@ -86,8 +88,7 @@ impl Messaging {
         let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), secret);
         let vhost = wanted.vhost.as_deref().unwrap_or(&usual);
         let read = |secret: &str| Account::of((service, &usual), wanted, secret, key);
-        let type_ = RotationType::MessagingUser;
-        let users = Users::of((service, type_), (&secret, &object), desired);
+        let users = Users::of((service, USER), (&secret, &object), desired);
         let resolved = users.and_then(|users| {
             let given = read(&secret)?;
             if let Some(server) = given.elsewhere.clone() {
@@ -102,19 +103,8 @@ impl Messaging {
             let wanted = (vhost, &*account.user);
             compose((service, objects), cluster, wanted, &newest.secret, desired);
             users.generate((&usual, key, &account.user), desired);
-            let is_ready = |user: &User| {
-                let keys = own(service, (&object, &user.object));
-                are_ready(&keys, WAITING, service.observed).is_ok()
-            };
-            let user = users.in_use(is_ready);
+            let (user, account) = users.in_use(account, read, desired)?;
             let objects = (&*object, &*user.object);
-            let account = match user.number == newest.number {
-                true => account,
-                false => {
-                    keep(service, objects, desired);
-                    read(&user.secret)?
-                }
-            };
             let server = managed((service, objects), cluster, &account.password)?;
             Ok((server, account))
         });
@@ -126,7 +116,7 @@ impl Messaging {
                 password: account.password,
             }),
             Err(pending) => {
-                keep(service, (&object, &object), desired);
+                desired.kept.extend(own(service, USER, (&object, &object)));
                 Err(pending)
             }
         }
@@ -282,7 +272,7 @@ fn managed(
     // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
     let available = holds(&bus, "ClusterAvailable", WAITING, service.observed);
     let encryption = encryption(service, cluster);
-    let ready = are_ready(&own(service, objects), WAITING, service.observed);
+    let ready = are_ready(&own(service, USER, objects), WAITING, service.observed);
     // The credentials that the user was created with. The Secret may have changed since.
     let (_, user) = objects;
     let name = format!("{user}-user-credentials");
@@ -323,19 +313,6 @@ fn encryption(service: &Service<'_>, cluster: &str) -> Prerequisite<Encryption> 
         Some(authority) => Encryption::Authority(authority.to_owned()),
         None => Encryption::Public,
     })
-}
-
-/// The virtual host, and the user with its permissions, in order of creation.
-fn own(service: &Service<'_>, (vhost, user): (&str, &str)) -> [Key; 3] {
-    [
-        Key::of::<Manifest<Vhost>>(service.namespace, vhost),
-        Key::of::<Manifest<rabbitmq::User>>(service.namespace, user),
-        Key::of::<Manifest<Permission>>(service.namespace, user),
-    ]
-}
-
-fn keep(service: &Service<'_>, objects: (&str, &str), desired: &mut DesiredState) {
-    desired.kept.extend(own(service, objects));
 }
 
 fn compose(

@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::jobs::is_idle;
-use crate::prerequisite::Prerequisite;
+use crate::prerequisite::{Prerequisite, are_ready};
 use crate::rotations::{Rotations, number, numbered};
 use crate::service::{INSTANCE, Service};
 use crate::succession::Succession;
@@ -74,15 +74,33 @@ impl<'a> Users<'a> {
         self.user(self.secrets.newest())
     }
 
-    /// The user that pods get for now: the newest that is ready. Where none is, the newest.
-    pub(crate) fn in_use(&self, is_ready: impl Fn(&User) -> bool) -> User {
+    /// The user that pods get for now: the newest that is ready. Where none is, the newest, with its `account`. An older one is kept,
+    /// and its account is read.
+    ///
+    /// # Errors
+    /// The Secret of an older one can't be read.
+    pub(crate) fn in_use<A>(
+        &self,
+        account: A,
+        read: impl Fn(&str) -> Prerequisite<A>,
+        desired: &mut DesiredState,
+    ) -> Prerequisite<(User, A)> {
         let newest = self.newest();
+        let objects = |user: &User| own(self.service, self.type_, (self.object, &user.object));
+        let is_ready = |user: &User| {
+            let reason = Reason::WaitingFor("User");
+            are_ready(&objects(user), reason, self.service.observed).is_ok()
+        };
         if newest.number == 1 || is_ready(&newest) {
-            return newest;
+            return Ok((newest, account));
         }
-        let older: Vec<User> = self.older().filter(is_ready).collect();
-        let best = older.into_iter().max_by_key(|user| user.number);
-        best.unwrap_or(newest)
+        let older = self.older().filter(is_ready);
+        let Some(user) = older.max_by_key(|user| user.number) else {
+            return Ok((newest, account));
+        };
+        desired.kept.extend(objects(&user));
+        let account = read(&user.secret)?;
+        Ok((user, account))
     }
 
     /// The users that the newest replaces.
@@ -221,6 +239,21 @@ const fn kinds(type_: RotationType) -> [ResourceKind; 2] {
             Manifest::<mariadb::Grant>::KIND,
         ],
     }
+}
+
+/// A database or a virtual host, and a user with what it may do there, in order of creation.
+pub(crate) fn own(
+    service: &Service<'_>,
+    type_: RotationType,
+    (place, user): (&str, &str),
+) -> [Key; 3] {
+    let place_kind = match type_ {
+        RotationType::MessagingUser => Manifest::<rabbitmq::Vhost>::KIND,
+        _ => Manifest::<mariadb::Database>::KIND,
+    };
+    let [user_kind, right] = kinds(type_);
+    let all = [(place_kind, place), (user_kind, user), (right, user)];
+    all.map(|(kind, name)| Key::new(kind, service.namespace, name))
 }
 
 /// Whether a CronJob has started a Job that runs. It isn't read which files that has.
