@@ -2,10 +2,10 @@
 
 use c5c3_api::cinder::CinderSpec;
 use provider_openstack::{
-    CINDER, Config, Database, Files, KeystoneAccess, Messaging, Owned, Policy, Release, Service,
+    Config, Database, Files, KeystoneAccess, Messaging, Owned, Policy, Release, Service,
 };
 
-use crate::{CONFIG, locks};
+use crate::{file, locks};
 
 /// Since when Cinder calls Glance as its own user where a user's token doesn't suffice.
 const GLANCE_SECTION: Release = Release::new(2025, 2);
@@ -159,7 +159,7 @@ impl Facts<'_> {
         for name in ["cinder_sys_admin", "privsep_osbrick"] {
             config.section(name).set("capabilities", "").set(
                 "helper_command",
-                format!("privsep-helper --config-file {}/{CONFIG}", CINDER.folder),
+                format!("privsep-helper --config-file {}", file()),
             );
         }
         config

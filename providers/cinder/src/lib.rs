@@ -136,12 +136,9 @@ fn program(files: Source, state: Source) -> Program {
     locks::mount(program, files)
 }
 
-/// A command of Cinder that reads the configuration.
-fn command(name: &str, words: &[&str]) -> Vec<String> {
-    let file = format!("{}/{CONFIG}", CINDER.folder);
-    let begin = [name, "--config-file", &file];
-    let words = begin.iter().chain(words);
-    words.map(|word| (*word).to_owned()).collect()
+/// The path of the configuration file in a pod.
+fn file() -> String {
+    format!("{}/{CONFIG}", CINDER.folder)
 }
 
 fn workload(
@@ -159,28 +156,27 @@ fn workload(
         files.compose(service, desired).source(),
         Source::EmptyDir { size_limit: None },
     );
+    let file = file();
     let migration = |name, phase, words: &[&str]| Migration {
         name,
         phase,
         after: &[],
         database: facts.database.place(),
-        program: control.clone().command(command("cinder-manage", words)),
+        program: control.clone().reading("cinder-manage", &file, words),
     };
     let tables = Tables {
         names: ".*",
         after_days: facts.spec.deleted_rows.purge_after_days,
     };
-    let file = format!("{}/{CONFIG}", CINDER.folder);
     purge.apply(control.clone(), &file, &[tables], desired);
     // Schedulers keep no state, and stand in for each other under one name.
     let scheduler = control
         .clone()
-        .command(command("cinder-scheduler", &[]))
+        .reading("cinder-scheduler", &file, &[])
         .variable(HOST, service.named(CINDER_SCHEDULER.name));
-    let arguments = command("--pyargv", &[]).split_off(1).join(" ");
     let mut pods = vec![
         Pods {
-            options: vec!["--pyargv".to_owned(), arguments],
+            options: vec!["--pyargv".to_owned(), format!("--config-file {file}")],
             ..Pods::of("api", control.clone())
         },
         // It starts while the others are older.
@@ -216,7 +212,7 @@ fn members(
     let program = program(files.clone(), Source::Images)
         // os-brick looks for keys only here.
         .mount("ceph", backends::CEPH, files)
-        .command(command(name, &[]))
+        .reading(name, &file(), &[])
         .field(HOST, "metadata.name");
     facts.bus.watched(component, program)
 }

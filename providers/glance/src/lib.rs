@@ -96,16 +96,12 @@ fn workload(
     let files = files.compose(service, desired);
     let program = Program::default().mount("config", GLANCE.folder, files.source());
     let file = format!("{}/{CONFIG}", GLANCE.folder);
-    let migration = |name, phase, after, command: &[&str]| {
-        let words = ["glance-manage", "--config-file", &file];
-        let words = words.iter().chain(command).map(|word| (*word).to_owned());
-        Migration {
-            name,
-            phase,
-            after,
-            database: database.place(),
-            program: program.clone().command(words),
-        }
+    let migration = |name, phase, after, words: &[&str]| Migration {
+        name,
+        phase,
+        after,
+        database: database.place(),
+        program: program.clone().reading("glance-manage", &file, words),
     };
     let rows = &spec.deleted_rows;
     let tables = |names, after_days| Tables { names, after_days };

@@ -143,9 +143,7 @@ fn workload(
         phase,
         after,
         database: database.place(),
-        program: program
-            .clone()
-            .command(manage(&[&["db_sync"], option].concat())),
+        program: manage(program, &[&["db_sync"], option].concat()),
     };
     let program = program.clone();
     Ok(Workload {
@@ -164,16 +162,11 @@ fn workload(
 }
 
 /// A command of keystone-manage.
-fn manage(command: &[&str]) -> Vec<String> {
-    let file = file();
-    let words = ["keystone-manage", "--config-file", &file];
-    words
-        .iter()
-        .chain(command)
-        .map(|word| (*word).to_owned())
-        .collect()
+fn manage(program: &Program, words: &[&str]) -> Program {
+    program.clone().reading("keystone-manage", &file(), words)
 }
 
+/// The path of the configuration file in a pod.
 fn file() -> String {
     format!("{}/{CONFIG}", KEYSTONE.folder)
 }

@@ -113,9 +113,7 @@ fn migration(ring: &Keyring, program: &Program) -> Task {
         name: "recrypt",
         purpose: format!("credential key {}", ring.primary()),
         migrates: None,
-        program: program
-            .clone()
-            .command(crate::manage(&["credential_migrate"])),
+        program: crate::manage(program, &["credential_migrate"]),
         often:
             "a credential was encrypted with a key that is gone, or the database can't be reached"
                 .to_owned(),

@@ -137,12 +137,9 @@ fn program(facts: &Facts<'_>, policy: &Policy, desired: &mut DesiredState) -> Pr
     Program::default().mount("config", NEUTRON.folder, files.source())
 }
 
-/// A command of Neutron that reads the configuration.
-fn command(name: &str, words: &[&str]) -> Vec<String> {
-    let file = format!("{}/{CONFIG}", NEUTRON.folder);
-    let begin = [name, "--config-file", &file];
-    let words = begin.iter().chain(words);
-    words.map(|word| (*word).to_owned()).collect()
+/// The path of the configuration file in a pod.
+fn file() -> String {
+    format!("{}/{CONFIG}", NEUTRON.folder)
 }
 
 type Parts<'a> = (
@@ -154,17 +151,18 @@ type Parts<'a> = (
 );
 
 fn workload(spec: &NeutronSpec, (program, database, bus, access, ovn): Parts<'_>) -> Workload {
+    let file = file();
     let migration = |name, phase, words: &[&str]| Migration {
         name,
         phase,
         after: &[],
         database: database.place(),
-        program: program.clone().command(command("neutron-db-manage", words)),
+        program: program.clone().reading("neutron-db-manage", &file, words),
     };
     let daemon = |name: &str| {
         program
             .clone()
-            .command(command(&format!("neutron-{name}"), &[]))
+            .reading(&format!("neutron-{name}"), &file, &[])
     };
     let api = program
         .clone()
@@ -224,7 +222,7 @@ fn repair(
         migrates: None,
         program: program
             .clone()
-            .command(command("neutron-ovn-db-sync-util", &words)),
+            .reading("neutron-ovn-db-sync-util", &file(), &words),
         often: "OVN's northbound database can't be reached: see the condition OVNConnected"
             .to_owned(),
     };

@@ -18,7 +18,6 @@ use provider_openstack::{
 };
 
 use crate::compute;
-use crate::config::path;
 use crate::consoles::Consoles;
 
 /// The longest name of a Service.
@@ -259,17 +258,6 @@ pub fn keep(cell: &str, service: &Service<'_>, desired: &mut DesiredState) {
     desired.keep(Key::of::<Manifest<rabbitmq::Permission>>(namespace, &name));
     compute::keep(service, cell, desired);
     Consoles::keep(service, cell, desired);
-}
-
-/// A command of nova-manage.
-pub fn manage(words: &[&str]) -> Vec<String> {
-    let file = path();
-    let command = ["nova-manage", "--config-file", &file];
-    command
-        .iter()
-        .chain(words)
-        .map(|word| (*word).to_owned())
-        .collect()
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use provider_openstack::{
     Task,
 };
 
-use crate::cells::{Cell, manage, server};
+use crate::cells::{Cell, server};
 use crate::config::{Control, Facts, path};
-use crate::pods::daemon;
+use crate::pods::{daemon, manage};
 
 /// The task that makes the tables of the API's database.
 const API_SYNC: &str = "api-sync";
@@ -105,13 +105,12 @@ pub fn check_upgrade(
 
 /// Returns the tasks that bring the databases outside cells to the release, with the files of cell0's.
 pub fn migrations(files: &Mounted, control: &Control<'_>) -> Vec<Migration> {
-    let program = daemon(files.source());
     let migration = |name, phase, database: &Database, words: &[&str]| Migration {
         name,
         phase,
         after: &[],
         database: database.place(),
-        program: program.clone().command(manage(words)),
+        program: manage(files.source(), words),
     };
     let local = ["db", "sync", "--local_cell"];
     let online = ["db", "online_data_migrations"];
@@ -132,14 +131,15 @@ pub fn cell_migration(
     desired: &mut DesiredState,
 ) -> Option<Migration> {
     let (database, bus) = (cell.database.as_ref().ok()?, cell.bus.as_ref().ok()?);
-    let files = facts.tasks(control.api, database, Some(bus));
-    let program = daemon(files.compose(service, desired).source());
+    let files = facts
+        .tasks(control.api, database, Some(bus))
+        .compose(service, desired);
     Some(Migration {
         name: "cell-online",
         phase: Phase::Contract,
         after: &[],
         database: database.place(),
-        program: program.command(manage(&["db", "online_data_migrations"])),
+        program: manage(files.source(), &["db", "online_data_migrations"]),
     })
 }
 

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use provider_composer::{DesiredState, Progress};
 use provider_openstack::{Database, Jobs, Mounted, NOVA, Phase, Prerequisite, Service, Task};
 
-use crate::cells::{self, Cell, manage};
+use crate::cells::{self, Cell};
 use crate::config::Facts;
-use crate::pods::daemon;
+use crate::pods::{daemon, manage};
 
 /// What maps a cell that is checked. It is no file, since a cell is mapped again where the content of its files changes.
 const CHECKED: &str = include_str!("enter.py");
@@ -61,7 +61,7 @@ impl Cell<'_> {
             name: "cell-sync",
             purpose: format!("{} {} {place}", service.release, service.image),
             migrates: Some((Phase::Sync, place.clone())),
-            program: daemon(files.source()).command(manage(&["db", "sync", "--local_cell"])),
+            program: manage(files.source(), &["db", "sync", "--local_cell"]),
             often: format!("the database {place} can't be reached or refuses user or password"),
         };
         let synced = jobs.once(&sync, desired);

@@ -17,8 +17,12 @@ pub fn daemon(files: Source) -> Program {
 
 /// A program of Nova that is started with the configuration file.
 pub fn program(name: &str, files: Source) -> Program {
-    let command = [name.to_owned(), "--config-file".to_owned(), config::path()];
-    daemon(files).command(command)
+    daemon(files).reading(name, &config::path(), &[])
+}
+
+/// A command of nova-manage.
+pub fn manage(files: Source, words: &[&str]) -> Program {
+    daemon(files).reading("nova-manage", &config::path(), words)
 }
 
 /// How an API serves requests at once: by threads, or by processes where Eventlet patches threads, as releases before 2026.1 do

@@ -48,6 +48,14 @@ impl Program {
         self
     }
 
+    /// Sets the command of a program that reads a configuration file first.
+    #[must_use]
+    pub fn reading(self, name: &str, file: &str, words: &[&str]) -> Self {
+        let begin = [name, "--config-file", file];
+        let words = begin.iter().chain(words);
+        self.command(words.map(|word| (*word).to_owned()))
+    }
+
     /// Mounts a volume.
     #[must_use]
     pub fn mount(

@@ -67,15 +67,14 @@ fn workload(
     let files = files.compose(service, desired);
     let program = Program::default().mount("config", PLACEMENT.folder, files.source());
     let file = format!("{}/{CONFIG}", PLACEMENT.folder);
-    let migration = |name, phase, command: &str| {
-        let words = ["placement-manage", "--config-file", &file, "db", command];
-        Migration {
-            name,
-            phase,
-            after: &[],
-            database: database.place(),
-            program: program.clone().command(words.map(str::to_owned)),
-        }
+    let migration = |name, phase, command: &str| Migration {
+        name,
+        phase,
+        after: &[],
+        database: database.place(),
+        program: program
+            .clone()
+            .reading("placement-manage", &file, &["db", command]),
     };
     Workload {
         migrations: Migrations(vec![
