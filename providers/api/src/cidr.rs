@@ -1,6 +1,6 @@
 //! Ranges of IPv4 addresses.
 
-use std::{fmt, net::Ipv4Addr, str::FromStr};
+use std::{fmt, net::Ipv4Addr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,12 +18,16 @@ pub struct Cidr {
     length: u8,
 }
 
-/// Why a text is not a range of addresses.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a range of IPv4 addresses: write {form}", form = FORM)]
-pub struct CidrError(String);
-
 impl Cidr {
+    fn parse(text: &str) -> Option<Self> {
+        let (address, length) = text.split_once('/')?;
+        let cidr = Self {
+            first: address.parse::<Ipv4Addr>().ok()?.into(),
+            length: length.parse().ok()?,
+        };
+        (cidr.length <= 32 && cidr.first & !mask(cidr.length) == 0).then_some(cidr)
+    }
+
     /// Whether an address is in both ranges.
     pub fn overlaps(self, other: Self) -> bool {
         let length = self.length.min(other.length);
@@ -73,29 +77,13 @@ fn mask(length: u8) -> u32 {
     u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0)
 }
 
-impl FromStr for Cidr {
-    type Err = CidrError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.split_once('/')
-            .and_then(|(address, length)| {
-                Some(Self {
-                    first: address.parse::<Ipv4Addr>().ok()?.into(),
-                    length: length.parse().ok()?,
-                })
-            })
-            .filter(|cidr| cidr.length <= 32 && cidr.first & !mask(cidr.length) == 0)
-            .ok_or_else(|| CidrError(text.to_owned()))
-    }
-}
-
 impl fmt::Display for Cidr {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}/{}", Ipv4Addr::from(self.first), self.length)
     }
 }
 
-textual!(Cidr, CidrError, {
+textual!(Cidr, CidrError("a range of IPv4 addresses", FORM), {
     "title": FORM,
     "type": "string",
     "pattern": r"^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])/([0-9]|[12][0-9]|3[0-2])$",

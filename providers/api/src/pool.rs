@@ -1,6 +1,6 @@
 //! What hypervisor and storage pools share, and how a pool is referred to.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{collections::BTreeMap, fmt};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,12 +19,18 @@ pub struct PoolName {
 const POOL_FORM: &str =
     "its name, or namespace/name, in lower-case letters, digits and dashes, for instance hv-pool-a";
 
-/// Why a text is no pool reference.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a valid pool: write {form}", form = POOL_FORM)]
-pub struct PoolNameError(String);
-
 impl PoolName {
+    fn parse(text: &str) -> Option<Self> {
+        let (namespace, name) = match text.split_once('/') {
+            Some((namespace, name)) => (Some(namespace), name),
+            None => (None, text),
+        };
+        (is_label(name) && namespace.is_none_or(is_label)).then(|| Self {
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        })
+    }
+
     /// The namespace, where one is given.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
@@ -33,24 +39,6 @@ impl PoolName {
     /// The name without the namespace.
     pub fn name(&self) -> &str {
         &self.name
-    }
-}
-
-impl FromStr for PoolName {
-    type Err = PoolNameError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (namespace, name) = match text.split_once('/') {
-            Some((namespace, name)) => (Some(namespace), name),
-            None => (None, text),
-        };
-        if !is_label(name) || !namespace.is_none_or(is_label) {
-            return Err(PoolNameError(text.to_owned()));
-        }
-        Ok(Self {
-            namespace: namespace.map(str::to_owned),
-            name: name.to_owned(),
-        })
     }
 }
 
@@ -63,7 +51,7 @@ impl fmt::Display for PoolName {
     }
 }
 
-textual!(PoolName, PoolNameError, {
+textual!(PoolName, PoolNameError("a valid pool", POOL_FORM), {
     "title": POOL_FORM,
     "type": "string",
     "pattern": "^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
@@ -205,12 +193,12 @@ pub struct VlanRange {
 /// What a range of VLANs is written as.
 const VLAN_FORM: &str = "first-last, between 1 and 4094, for instance 1000-1999";
 
-/// Why a text is not a valid range of VLANs.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a valid range of VLANs: write {form}", form = VLAN_FORM)]
-pub struct VlanRangeError(String);
-
 impl VlanRange {
+    fn parse(text: &str) -> Option<Self> {
+        let (first, last) = text.split_once('-')?;
+        Self::new(vlan(first)?, vlan(last)?)
+    }
+
     /// The range between two VLAN ids, both included; none where that isn't a range.
     pub fn new(first: u16, last: u16) -> Option<Self> {
         (1 <= first && first <= last && last <= 4094).then_some(Self { first, last })
@@ -232,22 +220,6 @@ impl VlanRange {
     }
 }
 
-impl FromStr for VlanRange {
-    type Err = VlanRangeError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.split_once('-')
-            .and_then(|(first, last)| {
-                Some(Self {
-                    first: vlan(first)?,
-                    last: vlan(last)?,
-                })
-            })
-            .filter(|range| range.first <= range.last)
-            .ok_or_else(|| VlanRangeError(text.to_owned()))
-    }
-}
-
 /// A VLAN id, 1 to 4094, in plain digits.
 fn vlan(digits: &str) -> Option<u16> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
@@ -265,7 +237,7 @@ impl fmt::Display for VlanRange {
 
 const VLAN_ID: &str = "([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-4])";
 
-textual!(VlanRange, VlanRangeError, {
+textual!(VlanRange, VlanRangeError("a valid range of VLANs", VLAN_FORM), {
     "title": VLAN_FORM,
     "type": "string",
     "pattern": format!("^{VLAN_ID}-{VLAN_ID}$"),

@@ -1,8 +1,26 @@
 //! Values that documents have as texts.
 
-/// Implements the conversions of a type from and to a text by its `FromStr` and `Display`, and its schema.
+/// Implements the conversions of a type from and to a text by its `parse` and `Display`, and its schema. The error says of which form the
+/// text must be.
 macro_rules! textual {
-    ($type:ident, $error:ident, $schema:tt) => {
+    ($type:ident, $error:ident($what:literal, $form:ident), $schema:tt) => {
+        #[doc = concat!("Why a text is not ", $what, ".")]
+        #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+        #[error("{0:?} is not {what}: write {form}", what = $type::WHAT, form = $form)]
+        pub struct $error(String);
+
+        impl $type {
+            const WHAT: &'static str = $what;
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $error;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::parse(text).ok_or_else(|| $error(text.to_owned()))
+            }
+        }
+
         impl TryFrom<String> for $type {
             type Error = $error;
 

@@ -224,12 +224,17 @@ impl Algorithm {
     }
 }
 
-/// Why a text is not a checksum.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a valid checksum: write {form}", form = CHECKSUM_FORM)]
-pub struct ChecksumError(String);
-
 impl Checksum {
+    fn parse(text: &str) -> Option<Self> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        let mut known = [Algorithm::Sha256, Algorithm::Sha512].into_iter();
+        let (name, value) = text.split_once(':')?;
+        let algorithm = known.find(|algorithm| algorithm.name() == name)?;
+        let value = value.to_owned();
+        (value.len() == algorithm.digits() && value.bytes().all(is_digit))
+            .then_some(Self { algorithm, value })
+    }
+
     /// The algorithm: `sha256` or `sha512`.
     pub fn algorithm(&self) -> &'static str {
         self.algorithm.name()
@@ -241,30 +246,13 @@ impl Checksum {
     }
 }
 
-impl FromStr for Checksum {
-    type Err = ChecksumError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        let mut known = [Algorithm::Sha256, Algorithm::Sha512].into_iter();
-        text.split_once(':')
-            .and_then(|(name, value)| {
-                let algorithm = known.find(|algorithm| algorithm.name() == name)?;
-                let value = value.to_owned();
-                (value.len() == algorithm.digits() && value.bytes().all(is_digit))
-                    .then_some(Self { algorithm, value })
-            })
-            .ok_or_else(|| ChecksumError(text.to_owned()))
-    }
-}
-
 impl fmt::Display for Checksum {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}", self.algorithm(), self.value)
     }
 }
 
-textual!(Checksum, ChecksumError, {
+textual!(Checksum, ChecksumError("a valid checksum", CHECKSUM_FORM), {
     "title": CHECKSUM_FORM,
     "type": "string",
     "pattern": "^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$",

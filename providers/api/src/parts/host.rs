@@ -1,6 +1,6 @@
 //! External servers.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -21,12 +21,33 @@ pub struct HostPort {
     port: Option<u16>,
 }
 
-/// Why a text is no server.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a valid server: write {form}", form = FORM)]
-pub struct HostPortError(String);
-
 impl HostPort {
+    fn parse(text: &str) -> Option<Self> {
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (host, port) = rest.split_once(']')?;
+                let port = match port {
+                    "" => None,
+                    port => Some(port.strip_prefix(':')?),
+                };
+                (Some(host).filter(|host| is_address(host))?, port)
+            }
+            None => {
+                let (host, port) = match text.split_once(':') {
+                    Some((host, port)) => (host, Some(port)),
+                    None => (text, None),
+                };
+                (Some(host).filter(|host| is_name(host))?, port)
+            }
+        };
+        let port = match port {
+            Some(digits) => Some(number(digits)?),
+            None => None,
+        };
+        let host = host.to_owned();
+        Some(Self { host, port })
+    }
+
     /// The name or the address, an IPv6 one without its brackets.
     pub fn host(&self) -> &str {
         &self.host
@@ -35,37 +56,6 @@ impl HostPort {
     /// The port, 1 to 65535.
     pub fn port(&self) -> Option<u16> {
         self.port
-    }
-}
-
-impl FromStr for HostPort {
-    type Err = HostPortError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || HostPortError(text.to_owned());
-        let (host, port) = match text.strip_prefix('[') {
-            Some(rest) => {
-                let (host, port) = rest.split_once(']').ok_or_else(error)?;
-                let port = match port {
-                    "" => None,
-                    port => Some(port.strip_prefix(':').ok_or_else(error)?),
-                };
-                (Some(host).filter(|host| is_address(host)), port)
-            }
-            None => {
-                let (host, port) = match text.split_once(':') {
-                    Some((host, port)) => (host, Some(port)),
-                    None => (text, None),
-                };
-                (Some(host).filter(|host| is_name(host)), port)
-            }
-        };
-        let host = host.ok_or_else(error)?.to_owned();
-        let port = match port {
-            Some(digits) => Some(number(digits).ok_or_else(error)?),
-            None => None,
-        };
-        Ok(Self { host, port })
     }
 }
 
@@ -102,7 +92,7 @@ const PORT: &str =
 const NAME: &str = "[a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?";
 const ADDRESS: &str = r"\[[0-9a-fA-F:.]*:[0-9a-fA-F:.]*\]";
 
-textual!(HostPort, HostPortError, {
+textual!(HostPort, HostPortError("a valid server", FORM), {
     "title": FORM,
     "type": "string",
     "pattern": format!("^({NAME}|{ADDRESS})(:{PORT})?$"),

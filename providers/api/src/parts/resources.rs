@@ -1,13 +1,13 @@
 //! CPU and memory of containers.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{collections::BTreeMap, fmt};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::is_default;
-use crate::rule::Rule;
+use crate::{rule::Rule, text::textual};
 
 /// What Kubernetes takes of containers (pkg/apis/core/v1/validation, ValidateContainerResourceName).
 const CONTAINER_RESOURCES: Rule = Rule::new(
@@ -36,11 +36,6 @@ const FORM: &str = "a number and a suffix, for instance 250m, 1 or 512Mi";
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "String")]
 pub struct Quantity(String);
-
-/// Why a text is no quantity.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a valid quantity: write {form}", form = FORM)]
-pub struct QuantityError(String);
 
 /// Kubernetes takes a number without quotes too.
 #[derive(Deserialize)]
@@ -112,6 +107,21 @@ impl Resources {
 }
 
 impl Quantity {
+    fn parse(text: &str) -> Option<Self> {
+        let is_number = |text: &str, most: usize| {
+            (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let (number, suffix) = split(text);
+        let (whole, fraction) = match number.split_once('.') {
+            Some((whole, fraction)) => (whole, Some(fraction)),
+            None => (number, None),
+        };
+        let holds = is_number(whole, 18)
+            && fraction.is_none_or(|fraction| is_number(fraction, 9))
+            && factor(suffix).is_some();
+        holds.then(|| Self(text.to_owned()))
+    }
+
     /// The quantity, as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -157,28 +167,6 @@ fn factor(suffix: &str) -> Option<f64> {
         .map(|exponent| 10_f64.powi(exponent))
 }
 
-impl FromStr for Quantity {
-    type Err = QuantityError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let is_number = |text: &str, most: usize| {
-            (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
-        };
-        let (number, suffix) = split(text);
-        let (whole, fraction) = match number.split_once('.') {
-            Some((whole, fraction)) => (whole, Some(fraction)),
-            None => (number, None),
-        };
-        let holds = is_number(whole, 18)
-            && fraction.is_none_or(|fraction| is_number(fraction, 9))
-            && factor(suffix).is_some();
-        match holds {
-            true => Ok(Self(text.to_owned())),
-            false => Err(QuantityError(text.to_owned())),
-        }
-    }
-}
-
 impl TryFrom<Written> for Quantity {
     type Error = QuantityError;
 
@@ -190,29 +178,15 @@ impl TryFrom<Written> for Quantity {
     }
 }
 
-impl From<Quantity> for String {
-    fn from(quantity: Quantity) -> Self {
-        quantity.0
-    }
-}
-
 impl fmt::Display for Quantity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
 }
 
-impl JsonSchema for Quantity {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Quantity".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "title": FORM,
-            "x-kubernetes-int-or-string": true,
-            "pattern": r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][0-9]{1,2})?$",
-            "maxLength": 32,
-        })
-    }
-}
+textual!(Quantity, QuantityError("a valid quantity", FORM), {
+    "title": FORM,
+    "x-kubernetes-int-or-string": true,
+    "pattern": r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][0-9]{1,2})?$",
+    "maxLength": 32,
+});

@@ -1,6 +1,6 @@
 //! When something is done again and again.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +24,6 @@ const NEVER_DUE: Rule = Rule::with_optional_old(
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Schedule(String);
-
-/// Why a text is not a valid schedule.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a valid schedule: write {form}", form = FORM)]
-pub struct ScheduleError(String);
 
 /// Names of schedules, and what they stand for.
 const MACROS: [(&str, &str); 7] = [
@@ -188,6 +183,10 @@ fn parse(text: &str) -> Option<Fields> {
 }
 
 impl Schedule {
+    fn parse(text: &str) -> Option<Self> {
+        parse(text).map(|_| Self(text.to_owned()))
+    }
+
     /// Every night at two.
     pub(crate) fn nightly() -> Self {
         Self::known("0 2 * * *")
@@ -214,24 +213,13 @@ impl Schedule {
     }
 }
 
-impl FromStr for Schedule {
-    type Err = ScheduleError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match parse(text) {
-            Some(_) => Ok(Self(text.to_owned())),
-            None => Err(ScheduleError(text.to_owned())),
-        }
-    }
-}
-
 impl fmt::Display for Schedule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
 }
 
-textual!(Schedule, ScheduleError, {
+textual!(Schedule, ScheduleError("a valid schedule", FORM), {
     "title": FORM,
     "type": "string",
     "pattern": format!(

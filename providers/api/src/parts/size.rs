@@ -1,6 +1,6 @@
 //! Sizes of volumes and of memory.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
 use educe::Educe;
 use schemars::JsonSchema;
@@ -56,12 +56,17 @@ impl Unit {
     }
 }
 
-/// Why a text is no size.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a valid size: write {form}", form = FORM)]
-pub struct SizeError(String);
-
 impl Size {
+    fn parse(text: &str) -> Option<Self> {
+        let end = text
+            .find(|character: char| !character.is_ascii_digit())
+            .unwrap_or(text.len());
+        let (digits, suffix) = text.split_at(end);
+        let number = digits.parse().ok()?;
+        let unit = Unit::ALL.into_iter().find(|unit| unit.suffix() == suffix)?;
+        (digits.len() <= 6 && !digits.starts_with('0')).then_some(Self { number, unit })
+    }
+
     /// A size of so many gibibytes.
     pub(crate) const fn gibibytes(number: u32) -> Self {
         Self {
@@ -76,33 +81,13 @@ impl Size {
     }
 }
 
-impl FromStr for Size {
-    type Err = SizeError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let end = text
-            .find(|character: char| !character.is_ascii_digit())
-            .unwrap_or(text.len());
-        let (digits, suffix) = text.split_at(end);
-        let number = digits
-            .parse()
-            .ok()
-            .filter(|_| digits.len() <= 6 && !digits.starts_with('0'));
-        let unit = Unit::ALL.into_iter().find(|unit| unit.suffix() == suffix);
-        match (number, unit) {
-            (Some(number), Some(unit)) => Ok(Self { number, unit }),
-            _ => Err(SizeError(text.to_owned())),
-        }
-    }
-}
-
 impl fmt::Display for Size {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}{}", self.number, self.unit.suffix())
     }
 }
 
-textual!(Size, SizeError, {
+textual!(Size, SizeError("a valid size", FORM), {
     "title": FORM,
     "type": "string",
     "pattern": "^[1-9][0-9]{0,5}(Mi|Gi|Ti|M|G|T)$",
