@@ -177,26 +177,21 @@ pub struct OvnBackup {
     pub storage: Volume<10>,
 }
 
+/// Label of the nodes that OVN's daemons run on.
+const HYPERVISOR: &str = "node-role.kubernetes.io/hypervisor";
+
 /// A daemon that runs on every node of a kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeDaemon {
     /// Labels of the nodes that it runs on.
+    #[educe(Default = BTreeMap::from([(HYPERVISOR.to_owned(), String::new())]))]
     #[schemars(extend("maxProperties" = 32, "additionalProperties" = crate::pool::label_value()))]
     pub node_selector: BTreeMap<String, String>,
     /// CPU and memory on each node.
     #[serde(skip_serializing_if = "is_default")]
     pub resources: Resources,
-}
-
-impl Default for NodeDaemon {
-    fn default() -> Self {
-        let role = "node-role.kubernetes.io/hypervisor".to_owned();
-        Self {
-            node_selector: BTreeMap::from([(role, String::new())]),
-            resources: Resources::default(),
-        }
-    }
 }
 
 /// Where Neutron finds the databases.
