@@ -13,12 +13,12 @@ use c5c3_api::hypervisor::{
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::NovaSpec;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{
     Custom, DesiredState, Key, Live, ObservedState, Owner, Progress, Reason, Resource, ResourceKind,
 };
-use provider_openstack::{Prerequisite, digest};
+use provider_openstack::{Prerequisite, digest, opaque};
 
 /// The key with the release, which is no file.
 pub const RELEASE: &str = "release";
@@ -193,10 +193,10 @@ impl Configuration {
     }
 
     /// QEMU's certificate of consoles, if it is complete.
-    fn console_files(&self) -> Option<BTreeMap<String, ByteString>> {
+    fn console_files(&self) -> Option<BTreeMap<String, Vec<u8>>> {
         let files = CONSOLE_FILES.iter().map(|&(name, key)| {
             let value = self.values.get(key).filter(|value| !value.is_empty())?;
-            Some((name.to_owned(), ByteString(value.clone())))
+            Some((name.to_owned(), value.clone()))
         });
         files.collect()
     }
@@ -219,11 +219,7 @@ impl Configuration {
                 }
                 continue;
             }
-            let secret = Secret {
-                data: Some(data),
-                type_: Some("Opaque".to_owned()),
-                ..Secret::default()
-            };
+            let secret = opaque(ObjectMeta::default(), data);
             desired.apply(namespace, &name, &secret);
         }
     }
@@ -239,10 +235,8 @@ impl Configuration {
     }
 }
 
-fn data<'v>(
-    values: impl Iterator<Item = (&'v String, &'v Vec<u8>)>,
-) -> BTreeMap<String, ByteString> {
-    let data = values.map(|(key, value)| (key.clone(), ByteString(value.clone())));
+fn data<'v>(values: impl Iterator<Item = (&'v String, &'v Vec<u8>)>) -> BTreeMap<String, Vec<u8>> {
+    let data = values.map(|(key, value)| (key.clone(), value.clone()));
     data.collect()
 }
 

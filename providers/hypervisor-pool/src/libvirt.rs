@@ -1,8 +1,8 @@
 //! Configuration of libvirt.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_openstack::config_map;
 
 /// The folder of the node with QEMU's certificate of consoles, which libvirt's container copies there (libvirtd.sh).
 const CONSOLES: &str = "/var/lib/libvirt/consoles";
@@ -44,11 +44,6 @@ pub fn configuration(encrypted: bool) -> ConfigMap {
          user = \"libvirt-qemu\"\n\
          {verify}"
     );
-    ConfigMap {
-        data: Some(BTreeMap::from([
-            ("libvirtd.conf".to_owned(), daemon),
-            ("qemu.conf".to_owned(), qemu),
-        ])),
-        ..ConfigMap::default()
-    }
+    let files = [("libvirtd.conf", daemon), ("qemu.conf", qemu)];
+    config_map(ObjectMeta::default(), files)
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use c5c3_kinds::{Manifest, cert_manager};
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, HostAlias};
+use k8s_openapi::api::core::v1::HostAlias;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Live, ObservedState, Progress, Subject};
-use provider_openstack::{Prerequisite, all, issuance, progress};
+use provider_openstack::{Prerequisite, all, config_map, issuance, progress};
 use serde_json::{Value, json};
 
 use crate::agents::migration::{self, MIGRATION};
@@ -106,7 +106,9 @@ impl<'a> Share<'a> {
         let lease = self.lease();
         let libvirt = agents::libvirt(settings, images, &lease, &texts);
         desired.apply(&self.namespace, LIBVIRT, &files);
-        desired.apply(&self.namespace, PROVIDERS, &providers_map(&providers));
+        let map = [("providers.yaml", providers.clone())];
+        let map = config_map(ObjectMeta::default(), map);
+        desired.apply(&self.namespace, PROVIDERS, &map);
         let composed: [(&str, &str, Prerequisite<Agent>); 5] = [
             (
                 "openvswitch",
@@ -311,15 +313,5 @@ impl<'a> Share<'a> {
         .filter(|_| !traits.is_empty())
         .collect();
         json!({ "meta": { "schema_version": "1.0" }, "providers": providers }).to_string()
-    }
-}
-
-fn providers_map(text: &str) -> ConfigMap {
-    ConfigMap {
-        data: Some(BTreeMap::from([(
-            "providers.yaml".to_owned(),
-            text.to_owned(),
-        )])),
-        ..ConfigMap::default()
     }
 }

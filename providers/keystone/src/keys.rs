@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
     DesiredState, Generated, GeneratedValue, Key, Live, Lookup, Progress, Reason, Retention,
     label_pairs,
 };
-use provider_openstack::{Prerequisite, Service};
+use provider_openstack::{Prerequisite, Service, opaque};
 
 use crate::keyring::{Keyring, Rules};
 
@@ -207,17 +206,9 @@ impl Keys {
         metadata.annotations = Some(BTreeMap::from([(KEYRING.to_owned(), written)]));
         let files = ring.files().into_iter();
         let data = files.filter_map(|(file, number)| {
-            Some((
-                file.to_string(),
-                ByteString(self.values.get(&number)?.clone()),
-            ))
+            Some((file.to_string(), self.values.get(&number)?.clone()))
         });
-        Secret {
-            metadata,
-            data: Some(data.collect()),
-            type_: Some("Opaque".to_owned()),
-            ..Secret::default()
-        }
+        opaque(metadata, data)
     }
 }
 

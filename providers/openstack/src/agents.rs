@@ -1,11 +1,11 @@
 //! Secrets for the agents on hypervisors, which the hypervisor-pool-operator copies to where the agents run.
 
 use c5c3_api::hypervisor::AGENTS;
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, Live, Lookup};
 
 use crate::files::Files;
+use crate::objects::opaque;
 use crate::prerequisite::Prerequisite;
 use crate::release::Release;
 use crate::service::Service;
@@ -45,14 +45,7 @@ impl<'a> AgentSecret<'a> {
         let labels = self.labels.iter();
         let labels = labels.map(|&(label, value)| (label.to_owned(), value.to_owned()));
         metadata.labels.get_or_insert_default().extend(labels);
-        let data = values.into_iter();
-        let data = data.map(|(name, value)| (name, ByteString(value.into_bytes())));
-        let secret = Secret {
-            metadata,
-            data: Some(data.collect()),
-            type_: Some("Opaque".to_owned()),
-            ..Secret::default()
-        };
+        let secret = opaque(metadata, values);
         desired.apply(self.service.namespace, &self.name(), &secret);
     }
 

@@ -17,6 +17,7 @@ use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reas
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
+use crate::objects::config_map;
 use crate::prerequisite::{Prerequisite, progress};
 use crate::registry::GLANCE;
 use crate::service::Service;
@@ -292,11 +293,7 @@ impl Component<'_> {
         };
         match &certificate.authority {
             Some(text) => {
-                let map = ConfigMap {
-                    metadata: self.metadata(),
-                    data: Some(BTreeMap::from([("ca.crt".to_owned(), text.clone())])),
-                    ..ConfigMap::default()
-                };
+                let map = config_map(self.metadata(), [("ca.crt", text.clone())]);
                 desired.apply(self.service.namespace, &authority, &map);
                 validation.ca_certificate_refs = vec![target("ConfigMap", &authority)];
             }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::AGENTS;
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Volume};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Failure, Key, Lookup, Resource, label_pairs};
@@ -12,6 +11,7 @@ use provider_composer::{DesiredState, Failure, Key, Lookup, Resource, label_pair
 use crate::config::Config;
 use crate::digest::digest;
 use crate::mask::masked;
+use crate::objects::{config_map, opaque};
 use crate::pod::Source;
 use crate::service::{NAME, Service};
 
@@ -113,24 +113,16 @@ impl Files {
         let metadata = service.labelled(PURPOSE, FILES, PURPOSE);
         match self.secret {
             true => {
-                let data = texts
-                    .into_iter()
-                    .map(|(name, text)| (name, ByteString(text.into_bytes())));
                 let secret = Secret {
-                    metadata,
-                    data: Some(data.collect()),
                     immutable: Some(true),
-                    type_: Some("Opaque".to_owned()),
-                    ..Secret::default()
+                    ..opaque(metadata, texts)
                 };
                 desired.apply(service.namespace, &name, &secret);
             }
             false => {
                 let map = ConfigMap {
-                    metadata,
-                    data: Some(texts),
                     immutable: Some(true),
-                    ..ConfigMap::default()
+                    ..config_map(metadata, texts)
                 };
                 desired.apply(service.namespace, &name, &map);
             }
@@ -223,6 +215,8 @@ pub(crate) fn of(service: &Service<'_>, volumes: &[Volume]) -> Vec<Key> {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::ByteString;
+
     use super::*;
 
     const AGENT: &str = "[DEFAULT]\nmetadata_proxy_shared_secret = hush\n";

@@ -5,7 +5,9 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, ContainerPort, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
-use provider_openstack::{Program, Source, digest, pod_of, requirements, selector, spread};
+use provider_openstack::{
+    Program, Source, config_map, digest, pod_of, requirements, selector, spread,
+};
 
 use crate::encryption::{Encryption, FOLDER};
 use crate::member::{SCRIPT, image_of, probe};
@@ -38,11 +40,8 @@ impl Network<'_> {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> (Option<String>, Progress) {
-        let script = ConfigMap {
-            metadata: self.metadata("northd"),
-            data: Some([("daemon.sh".to_owned(), SCRIPT_TEXT.to_owned())].into()),
-            ..ConfigMap::default()
-        };
+        let script = [("daemon.sh", SCRIPT_TEXT.to_owned())];
+        let script = config_map(self.metadata("northd"), script);
         desired.apply(self.namespace, &self.named("daemon"), &script);
         let northd = Daemon {
             component: "northd",

@@ -4,10 +4,9 @@ use c5c3_api::ovn_cluster::ISSUER_EXCLUSIVE;
 use c5c3_api::parts::IssuerRef;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::Certificate;
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason};
-use provider_openstack::{Prerequisite, Values, issued};
+use provider_openstack::{Prerequisite, Values, issued, opaque};
 
 use crate::network::{Database, Network};
 use crate::ovsdb::ClientCertificate;
@@ -65,7 +64,7 @@ impl Network<'_> {
             let certificate = certificate.inspect_err(|_| {
                 desired.keep(Key::of::<Secret>(self.namespace, &self.client_secret()));
             })?;
-            let secret = self.secret(COMPONENT, &certificate);
+            let secret = self.secret(COMPONENT, Some(&certificate));
             desired.apply(self.namespace, &self.client_secret(), &secret);
             let purpose = "certificate, key and ca.crt of the nodes: create it, or set tls.issuerRef (of a ControlPlane: global.tls.internalIssuerRef)";
             return Ok(Some(Encryption {
@@ -147,21 +146,20 @@ impl Network<'_> {
         certificate(&values)
     }
 
-    /// A Secret with a certificate.
-    pub(crate) fn secret(&self, component: &str, certificate: &ClientCertificate) -> Secret {
-        let values = [
-            ("ca.crt", &certificate.authority),
-            ("tls.crt", &certificate.certificate),
-            ("tls.key", &certificate.key),
-        ];
-        let values =
-            values.map(|(key, value)| (key.to_owned(), ByteString(value.clone().into_bytes())));
-        Secret {
-            metadata: self.metadata(component),
-            type_: Some("Opaque".to_owned()),
-            data: Some(values.into()),
-            ..Secret::default()
-        }
+    /// A Secret with a certificate, if there is one.
+    pub(crate) fn secret(
+        &self,
+        component: &str,
+        certificate: Option<&ClientCertificate>,
+    ) -> Secret {
+        let values = certificate.map(|certificate| {
+            [
+                ("ca.crt", certificate.authority.as_str()),
+                ("tls.crt", certificate.certificate.as_str()),
+                ("tls.key", certificate.key.as_str()),
+            ]
+        });
+        opaque(self.metadata(component), values.into_iter().flatten())
     }
 }
 

@@ -59,14 +59,7 @@ impl Network<'_> {
             Some(before) if !is_new => before,
             _ => value(tag(&self.spec.ovn_image).to_owned()),
         };
-        let mut secret = match &node {
-            Some(node) => self.secret(COMPONENT, node),
-            None => Secret {
-                metadata: self.metadata(COMPONENT),
-                type_: Some("Opaque".to_owned()),
-                ..Secret::default()
-            },
-        };
+        let mut secret = self.secret(COMPONENT, node.as_ref());
         let labels = secret.metadata.labels.get_or_insert_default();
         labels.insert(AGENTS.to_owned(), "ovn".to_owned());
         secret.data.get_or_insert_default().extend([

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::secret_aggregate::{SecretAggregateSpec, SecretAggregateStatus, SecretSource};
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{
     Composer, DesiredState, Failure, Key, Lookup, ObservedState, Owner, Progress, Reason, Resource,
     Subject, Use,
 };
+use provider_openstack::opaque;
 
 use crate::credentials::Sealed;
 
@@ -38,11 +39,7 @@ impl Composer for SecretAggregateComposer {
         let joined = target_is_free(subject, observed).and_then(|()| join(subject, observed));
         let progress = match joined {
             Ok(values) => {
-                let secret = Secret {
-                    data: Some(values),
-                    type_: Some("Opaque".to_owned()),
-                    ..Secret::default()
-                };
+                let secret = opaque(ObjectMeta::default(), values);
                 desired.apply(namespace, target, &secret);
                 Progress::Ready
             }
@@ -83,7 +80,7 @@ fn target_is_free(
 fn join(
     subject: &Subject<SecretAggregateSpec>,
     observed: &ObservedState<'_>,
-) -> Result<BTreeMap<String, ByteString>, Progress> {
+) -> Result<BTreeMap<String, Vec<u8>>, Progress> {
     let mut joined = BTreeMap::new();
     for source in &subject.spec.sources {
         joined.extend(taken(source, subject.namespace(), observed)?);
@@ -96,7 +93,7 @@ fn taken(
     source: &SecretSource,
     namespace: &str,
     observed: &ObservedState<'_>,
-) -> Result<BTreeMap<String, ByteString>, Progress> {
+) -> Result<BTreeMap<String, Vec<u8>>, Progress> {
     let name = &source.secret_ref.name;
     let origin = "which spec.sources names: create it, or remove it from the list";
     let mut values = Sealed::read(observed, namespace, name, origin)?.into_values();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::ByteString;
 use provider_composer::{Failure, Key, Lookup, Progress, Reason};
 
 use c5c3_api::control_plane::CloudCredentialsRef;
@@ -264,8 +263,8 @@ fn hand_out(
     );
     match sealed.and_then(|sealed| sealed.line("value")) {
         Ok(secret) => {
-            let values = [(ID, id), (SECRET, secret.expose())]
-                .map(|(key, value)| (key.to_owned(), ByteString(value.as_bytes().to_vec())));
+            let values = [(ID, id), (SECRET, secret.expose())];
+            let values = values.map(|(key, value)| (key.to_owned(), value.as_bytes().to_vec()));
             deliver(korc.recipe, korc.desired, &name, values.into())
         }
         Err(progress) => {

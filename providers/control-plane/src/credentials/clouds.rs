@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::ByteString;
 use provider_composer::{Failure, Reason};
 use serde::Serialize;
 
@@ -100,7 +99,7 @@ impl Site {
     pub(crate) fn clouds(
         &self,
         logins: &[(&str, Login<'_>)],
-    ) -> Result<BTreeMap<String, ByteString>, Failure> {
+    ) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let clouds = logins.iter();
         let clouds = Clouds {
             clouds: clouds
@@ -110,9 +109,9 @@ impl Site {
         // The error would quote what it could not write.
         let text = serde_saphyr::to_string(&clouds)
             .map_err(|_| Failure::new(Reason::InternalError, "a clouds.yaml can't be written"))?;
-        let mut values = BTreeMap::from([(CLOUDS_YAML.to_owned(), ByteString(text.into_bytes()))]);
+        let mut values = BTreeMap::from([(CLOUDS_YAML.to_owned(), text.into_bytes())]);
         if let Some(ca) = &self.ca {
-            values.insert(CA.to_owned(), ByteString(ca.clone().into_bytes()));
+            values.insert(CA.to_owned(), ca.clone().into_bytes());
         }
         Ok(values)
     }

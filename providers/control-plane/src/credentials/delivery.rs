@@ -7,9 +7,10 @@ use c5c3_kinds::external_secrets::{
     ExternalData, ExternalRemoteRef, ExternalSecret, PushMatch, PushRemoteRef, PushSecret, Target,
 };
 use c5c3_kinds::{Manifest, Spec};
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Failure, Lookup, Owner, Progress, Reason, Resource};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{DesiredState, Failure, Key, Lookup, Owner, Progress, Reason, Resource};
+use provider_openstack::opaque;
 
 use super::Sealed;
 use crate::Recipe;
@@ -32,7 +33,7 @@ pub(crate) fn deliver(
     recipe: &Recipe<'_>,
     desired: &mut DesiredState,
     name: &str,
-    values: BTreeMap<String, ByteString>,
+    values: BTreeMap<String, Vec<u8>>,
 ) -> Result<Progress, Failure> {
     let Some(SecretStore { store, path }) = &recipe.subject.spec.secret_store_ref else {
         return write(recipe, desired, name, values);
@@ -96,7 +97,7 @@ pub(crate) fn write(
     recipe: &Recipe<'_>,
     desired: &mut DesiredState,
     name: &str,
-    values: BTreeMap<String, ByteString>,
+    values: BTreeMap<String, Vec<u8>>,
 ) -> Result<Progress, Failure> {
     let namespace = recipe.namespace();
     match Sealed::look(recipe.observed, namespace, name) {
@@ -112,11 +113,7 @@ pub(crate) fn write(
             ),
         )),
         Lookup::Found(_) | Lookup::Missing => {
-            let secret = Secret {
-                data: Some(values),
-                type_: Some("Opaque".to_owned()),
-                ..Secret::default()
-            };
+            let secret = opaque(ObjectMeta::default(), values);
             desired.apply(namespace, name, &secret);
             Ok(Progress::Ready)
         }
@@ -126,14 +123,12 @@ pub(crate) fn write(
 /// Leaves a Secret, and the way that it travels, as they are.
 pub(crate) fn hold(recipe: &Recipe<'_>, desired: &mut DesiredState, name: &str) {
     let namespace = recipe.namespace();
-    for key in [
-        provider_composer::Key::of::<Secret>(namespace, name),
-        provider_composer::Key::of::<Secret>(namespace, &source(name)),
-        provider_composer::Key::new(PushSecret::KIND, namespace, name),
-        provider_composer::Key::new(ExternalSecret::KIND, namespace, name),
-    ] {
-        desired.keep(key);
-    }
+    desired.kept.extend([
+        Key::of::<Secret>(namespace, name),
+        Key::of::<Secret>(namespace, &source(name)),
+        Key::new(PushSecret::KIND, namespace, name),
+        Key::new(ExternalSecret::KIND, namespace, name),
+    ]);
 }
 
 /// Whether a Secret was written for this control plane.

@@ -93,7 +93,8 @@ impl Sealed {
     }
 
     /// All values, by key.
-    pub(crate) fn into_values(self) -> BTreeMap<String, ByteString> {
-        self.values
+    pub(crate) fn into_values(self) -> BTreeMap<String, Vec<u8>> {
+        let values = self.values.into_iter();
+        values.map(|(key, value)| (key, value.0)).collect()
     }
 }

@@ -11,7 +11,9 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
-use provider_openstack::{Program, Source, claim, digest, pod_of, requirements, selector, spread};
+use provider_openstack::{
+    Program, Source, claim, config_map, digest, pod_of, requirements, selector, spread,
+};
 
 use crate::encryption::{Encryption, FOLDER};
 use crate::network::{Database, Network, Peers, is_ready};
@@ -161,15 +163,7 @@ impl Network<'_> {
             ),
             (CREATED, created.to_string()),
         ];
-        ConfigMap {
-            metadata: self.metadata(database.short()),
-            data: Some(
-                settings
-                    .map(|(name, value)| (name.to_owned(), value))
-                    .into(),
-            ),
-            ..ConfigMap::default()
-        }
+        config_map(self.metadata(database.short()), settings)
     }
 
     fn stateful_set(
