@@ -21,15 +21,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy};
-use k8s_openapi::api::core::v1::{Container, Namespace, PodSpec, PodTemplateSpec, SecurityContext};
+use k8s_openapi::api::core::v1::{Container, Namespace, PodSpec, SecurityContext};
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{
     DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, Resource, ResourceKind,
     Subject,
 };
-use provider_openstack::{digest, selector};
+use provider_openstack::{digest, labelled, selector, template};
 use serde::Deserialize;
 
 use crate::drain::{self, HOLD};
@@ -331,10 +330,6 @@ fn node_part(node: &str) -> String {
 
 /// One pod that does nothing. It runs where libvirt runs, whose image the node has then.
 fn stateful_set(node: &str, image: &str, labels: &BTreeMap<String, String>) -> StatefulSet {
-    let labelled = || ObjectMeta {
-        labels: Some(labels.clone()),
-        ..ObjectMeta::default()
-    };
     let waiting = container(
         HOLD,
         image,
@@ -352,8 +347,15 @@ fn stateful_set(node: &str, image: &str, labels: &BTreeMap<String, String>) -> S
         }),
         ..waiting
     };
+    let pod = PodSpec {
+        containers: vec![waiting],
+        // Without the scheduler, which places no pod on a node that is cordoned.
+        node_name: Some(node.to_owned()),
+        termination_grace_period_seconds: Some(1),
+        ..on_node()
+    };
     StatefulSet {
-        metadata: labelled(),
+        metadata: labelled(labels.clone()),
         spec: StatefulSetSpec {
             replicas: Some(1),
             revision_history_limit: Some(1),
@@ -363,16 +365,7 @@ fn stateful_set(node: &str, image: &str, labels: &BTreeMap<String, String>) -> S
                 type_: Some("OnDelete".to_owned()),
                 ..StatefulSetUpdateStrategy::default()
             }),
-            template: PodTemplateSpec {
-                metadata: Some(labelled()),
-                spec: Some(PodSpec {
-                    containers: vec![waiting],
-                    // Without the scheduler, which places no pod on a node that is cordoned.
-                    node_name: Some(node.to_owned()),
-                    termination_grace_period_seconds: Some(1),
-                    ..on_node()
-                }),
-            },
+            template: template(labels.clone(), None, pod),
             ..StatefulSetSpec::default()
         },
         ..StatefulSet::default()

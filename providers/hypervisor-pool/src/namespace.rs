@@ -12,11 +12,11 @@ use c5c3_kinds::{Manifest, cert_manager};
 use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{
     DesiredState, Failure, Key, Lookup, ObservedState, Owner, Progress, Reason, Resource,
     ResourceKind, Subject,
 };
+use provider_openstack::labelled;
 use serde_json::Value;
 
 use crate::drain;
@@ -106,10 +106,7 @@ pub fn compose(
 fn apply(name: &str, desired: &mut DesiredState) {
     let labels = BTreeMap::from([(POD_SECURITY.to_owned(), "privileged".to_owned())]);
     let namespace = Namespace {
-        metadata: ObjectMeta {
-            labels: Some(labels),
-            ..ObjectMeta::default()
-        },
+        metadata: labelled(labels),
         ..Namespace::default()
     };
     desired.apply("", name, &namespace);

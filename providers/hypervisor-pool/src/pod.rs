@@ -8,14 +8,12 @@ use k8s_openapi::api::apps::v1::{
 use k8s_openapi::api::core::v1::{
     Affinity, Capabilities, ConfigMapVolumeSource, Container, EnvVar, ExecAction, HostAlias,
     HostPathVolumeSource, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
-    PodSecurityContext, PodSpec, PodTemplateSpec, Probe, ProjectedVolumeSource,
-    ResourceRequirements, SecretProjection, SecurityContext, Toleration, Volume, VolumeMount,
-    VolumeProjection,
+    PodSecurityContext, PodSpec, Probe, ProjectedVolumeSource, ResourceRequirements,
+    SecretProjection, SecurityContext, Toleration, Volume, VolumeMount, VolumeProjection,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_openstack::{default_profile, field_variable, selector, variable};
+use provider_openstack::{default_profile, field_variable, labelled, selector, template, variable};
 
 /// Label of the agents' pods: the agent.
 pub const COMPONENT: &str = "app.kubernetes.io/component";
@@ -136,13 +134,28 @@ impl Agent {
     pub fn daemon_set(self, name: &str, nodes: Nodes, aliases: Vec<HostAlias>) -> DaemonSet {
         let labels = BTreeMap::from([(COMPONENT.to_owned(), name.to_owned())]);
         let max_unavailable = self.pace.max_unavailable(nodes.count, nodes.dead);
-        let annotations = BTreeMap::from([(CONFIGURATION.to_owned(), self.configuration)]);
-        let labelled = |labels: &BTreeMap<String, String>| ObjectMeta {
-            labels: Some(labels.clone()),
-            ..ObjectMeta::default()
+        let configuration = (CONFIGURATION.to_owned(), self.configuration);
+        let pod = PodSpec {
+            init_containers: self.requirements.map(|check| vec![check]),
+            containers: self.containers,
+            volumes: Some(self.volumes),
+            node_selector: Some(nodes.labels),
+            affinity: nodes
+                .except
+                .map(|(label, values)| Nodes::affinity(label, values)),
+            host_aliases: Some(aliases).filter(|aliases| !aliases.is_empty()),
+            host_pid: Some(true).filter(|_| self.processes == Processes::Node),
+            share_process_namespace: Some(true).filter(|_| self.processes == Processes::Pod),
+            security_context: self.group.map(|group| PodSecurityContext {
+                fs_group: Some(group),
+                ..PodSecurityContext::default()
+            }),
+            dns_policy: Some("ClusterFirstWithHostNet".to_owned()),
+            termination_grace_period_seconds: Some(self.grace),
+            ..on_node()
         };
         DaemonSet {
-            metadata: labelled(&labels),
+            metadata: labelled(labels.clone()),
             spec: DaemonSetSpec {
                 selector: selector(&labels),
                 revision_history_limit: Some(2),
@@ -154,32 +167,7 @@ impl Agent {
                         max_unavailable: Some(max_unavailable),
                     }),
                 }),
-                template: PodTemplateSpec {
-                    metadata: Some(ObjectMeta {
-                        annotations: Some(annotations),
-                        ..labelled(&labels)
-                    }),
-                    spec: Some(PodSpec {
-                        init_containers: self.requirements.map(|check| vec![check]),
-                        containers: self.containers,
-                        volumes: Some(self.volumes),
-                        node_selector: Some(nodes.labels),
-                        affinity: nodes
-                            .except
-                            .map(|(label, values)| Nodes::affinity(label, values)),
-                        host_aliases: Some(aliases).filter(|aliases| !aliases.is_empty()),
-                        host_pid: Some(true).filter(|_| self.processes == Processes::Node),
-                        share_process_namespace: Some(true)
-                            .filter(|_| self.processes == Processes::Pod),
-                        security_context: self.group.map(|group| PodSecurityContext {
-                            fs_group: Some(group),
-                            ..PodSecurityContext::default()
-                        }),
-                        dns_policy: Some("ClusterFirstWithHostNet".to_owned()),
-                        termination_grace_period_seconds: Some(self.grace),
-                        ..on_node()
-                    }),
-                },
+                template: template(labels, [configuration], pod),
                 ..DaemonSetSpec::default()
             },
             ..DaemonSet::default()

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Container, ContainerPort, ExecAction, HTTPGetAction, Lifecycle, LifecycleHandler,
-    PodTemplateSpec, Probe, SleepAction, TCPSocketAction,
+    Container, ContainerPort, ExecAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe,
+    SleepAction, TCPSocketAction,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Progress};
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
 use crate::metrics;
+use crate::objects::template;
 use crate::pod::{Program, Source, pod, requirements, spread};
 use crate::reverse_proxy::ReverseProxy;
 use crate::rollout::{Controller, DRAIN, GRACE};
@@ -154,14 +154,7 @@ impl Pods {
                 ..metrics::container(service)
             });
         }
-        let template = PodTemplateSpec {
-            metadata: Some(ObjectMeta {
-                labels: Some(labels),
-                annotations: Some(annotations).filter(|annotations| !annotations.is_empty()),
-                ..ObjectMeta::default()
-            }),
-            spec: Some(pod),
-        };
+        let template = template(labels, annotations, pod);
         Controller::of(component).compose(component, template, desired);
     }
 

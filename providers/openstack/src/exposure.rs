@@ -17,7 +17,7 @@ use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reas
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
-use crate::objects::config_map;
+use crate::objects::{config_map, labelled};
 use crate::prerequisite::{Prerequisite, progress};
 use crate::registry::GLANCE;
 use crate::service::Service;
@@ -172,10 +172,7 @@ impl Component<'_> {
     /// Metadata without the label of the release, so that a change of release writes nothing that the webhook of a controller which is
     /// away would have to admit. A refused write makes the service Stalled, which rolls the release of a control plane back.
     fn exposed_metadata(&self) -> ObjectMeta {
-        ObjectMeta {
-            labels: Some(self.selector()),
-            ..ObjectMeta::default()
-        }
+        labelled(self.selector())
     }
 
     /// The annotations of the Ingress: what requests need, unless the user says otherwise, and those of the user.

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
-use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::api::core::v1::ResourceRequirements;
 use provider_composer::{DesiredState, Key, Live, Lookup, Progress, Reason, label_pairs};
 
 use crate::digest::digest;
 use crate::files;
+use crate::objects::template;
 use crate::phase::Phase;
 use crate::pod::{Program, pod};
 use crate::release::Release;
@@ -372,7 +372,7 @@ impl<'a> Jobs<'a> {
         let mut pod = pod(service, program, self.resources.clone());
         pod.restart_policy = Some("Never".to_owned());
         pod.termination_grace_period_seconds = migrates.then_some(GRACE);
-        let kept = (EVICTABLE.to_owned(), "false".to_owned());
+        let kept = migrates.then(|| (EVICTABLE.to_owned(), "false".to_owned()));
         // Network policies select pods by the service's name. The Service also selects by instance, and must not select these.
         let mut labels = self.labels.clone();
         labels.insert(NAME.to_owned(), self.service.definition.name.to_owned());
@@ -381,14 +381,7 @@ impl<'a> Jobs<'a> {
             backoff_limit: Some(TRIES),
             active_deadline_seconds: Some(DEADLINE),
             pod_replacement_policy: Some("Failed".to_owned()),
-            template: PodTemplateSpec {
-                metadata: Some(ObjectMeta {
-                    annotations: migrates.then(|| BTreeMap::from([kept])),
-                    labels: Some(labels),
-                    ..ObjectMeta::default()
-                }),
-                spec: Some(pod),
-            },
+            template: template(labels, kept, pod),
             ..JobSpec::default()
         }
     }

@@ -1,8 +1,34 @@
 //! Objects of Kubernetes that several composers compose, and parts of them.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, PodSpec, PodTemplateSpec, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+/// The metadata of an object with these labels.
+pub fn labelled(labels: BTreeMap<String, String>) -> ObjectMeta {
+    ObjectMeta {
+        labels: Some(labels),
+        ..ObjectMeta::default()
+    }
+}
+
+/// The template of pods with these labels and annotations.
+pub fn template(
+    labels: BTreeMap<String, String>,
+    annotations: impl IntoIterator<Item = (String, String)>,
+    pod: PodSpec,
+) -> PodTemplateSpec {
+    let annotations: BTreeMap<String, String> = annotations.into_iter().collect();
+    PodTemplateSpec {
+        metadata: Some(ObjectMeta {
+            annotations: Some(annotations).filter(|annotations| !annotations.is_empty()),
+            ..labelled(labels)
+        }),
+        spec: Some(pod),
+    }
+}
 
 /// A Secret with these values.
 pub fn opaque<K: Into<String>, V: Into<Vec<u8>>>(

@@ -19,6 +19,7 @@ use provider_composer::{
 use serde::de::DeserializeOwned;
 
 use crate::extra::{Extra, Owned};
+use crate::objects::labelled;
 use crate::prerequisite::Prerequisite;
 use crate::registry::{ServiceDefinition, dependency_kinds};
 use crate::release::Release;
@@ -187,10 +188,7 @@ impl<'a> Service<'a> {
     pub fn metadata(&self, component: &str) -> ObjectMeta {
         let mut labels = self.selector(component);
         labels.insert(VERSION.to_owned(), self.release.to_string());
-        ObjectMeta {
-            labels: Some(labels),
-            ..ObjectMeta::default()
-        }
+        labelled(labels)
     }
 
     /// Metadata with the labels of a component and one more.

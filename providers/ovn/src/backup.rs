@@ -3,10 +3,9 @@
 use c5c3_api::ovn_cluster::OvnBackup;
 use c5c3_api::parts::Storage;
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodTemplateSpec, ResourceRequirements};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, ResourceRequirements};
 use provider_composer::{DesiredState, Key, ObservedState};
-use provider_openstack::{Program, Source, lasting_volume, pod_of};
+use provider_openstack::{Program, Source, lasting_volume, pod_of, template};
 
 use crate::encryption::{Encryption, FOLDER};
 use crate::network::{Database, Network};
@@ -62,13 +61,7 @@ impl Network<'_> {
                         backoff_limit: Some(2),
                         // Two pods at once, one of them evicted, would write the same file.
                         pod_replacement_policy: Some("Failed".to_owned()),
-                        template: PodTemplateSpec {
-                            metadata: Some(ObjectMeta {
-                                labels: Some(self.labels(COMPONENT)),
-                                ..ObjectMeta::default()
-                            }),
-                            spec: Some(pod),
-                        },
+                        template: template(self.labels(COMPONENT), None, pod),
                         ..JobSpec::default()
                     }),
                 },

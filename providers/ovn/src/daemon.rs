@@ -2,11 +2,10 @@
 
 use c5c3_api::parts::Resources;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
-use k8s_openapi::api::core::v1::{ConfigMap, ContainerPort, PodTemplateSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::api::core::v1::{ConfigMap, ContainerPort};
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Program, Source, config_map, digest, pod_of, requirements, selector, spread,
+    Program, Source, config_map, digest, pod_of, requirements, selector, spread, template,
 };
 
 use crate::encryption::{Encryption, FOLDER};
@@ -171,14 +170,7 @@ impl Network<'_> {
             spec: DeploymentSpec {
                 replicas: i32::try_from(daemon.replicas).ok(),
                 selector: selector(&labels),
-                template: PodTemplateSpec {
-                    metadata: Some(ObjectMeta {
-                        labels: Some(labels),
-                        annotations: Some([(SCRIPT.to_owned(), digest([SCRIPT_TEXT]))].into()),
-                        ..ObjectMeta::default()
-                    }),
-                    spec: Some(pod),
-                },
+                template: template(labels, [(SCRIPT.to_owned(), digest([SCRIPT_TEXT]))], pod),
                 ..DeploymentSpec::default()
             },
             ..Deployment::default()

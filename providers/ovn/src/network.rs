@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, label_pairs};
 use provider_openstack::table::OVN;
-use provider_openstack::{PodSettings, pods_of, selector};
+use provider_openstack::{PodSettings, labelled, pods_of, selector};
 
 use crate::ovsdb::{Access, ClientCertificate, Query};
 
@@ -108,10 +108,7 @@ impl<'a> Network<'a> {
     }
 
     pub(crate) fn metadata(&self, component: &str) -> ObjectMeta {
-        ObjectMeta {
-            labels: Some(self.labels(component)),
-            ..ObjectMeta::default()
-        }
+        labelled(self.labels(component))
     }
 
     /// What pods that run an image have besides.

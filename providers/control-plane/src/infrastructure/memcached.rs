@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
 use k8s_openapi::api::core::v1::{
-    Affinity, Container, ContainerPort, PodSecurityContext, PodSpec, PodTemplateSpec, Probe,
-    Service, ServicePort, ServiceSpec, TCPSocketAction,
+    Affinity, Container, ContainerPort, PodSecurityContext, PodSpec, Probe, Service, ServicePort,
+    ServiceSpec, TCPSocketAction,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::DesiredState;
-use provider_openstack::{confined, default_profile, with_ephemeral_storage};
+use provider_openstack::{confined, default_profile, labelled, template, with_ephemeral_storage};
 
 use super::{MEMCACHED, placement};
 use crate::recipe::Recipe;
@@ -33,7 +32,7 @@ impl Recipe<'_> {
             ("app.kubernetes.io/name".to_owned(), "memcached".to_owned()),
             ("app.kubernetes.io/component".to_owned(), "cache".to_owned()),
         ]);
-        let (namespace, metadata) = (self.namespace(), labelled(&labels));
+        let (namespace, metadata) = (self.namespace(), labelled(labels.clone()));
         let set = StatefulSet {
             metadata: metadata.clone(),
             spec: StatefulSetSpec {
@@ -43,10 +42,7 @@ impl Recipe<'_> {
                 ),
                 pod_management_policy: Some("Parallel".to_owned()),
                 selector: placement::selector(&labels),
-                template: PodTemplateSpec {
-                    metadata: Some(metadata.clone()),
-                    spec: Some(self.pod(&labels)),
-                },
+                template: template(labels.clone(), None, self.pod(&labels)),
                 ..StatefulSetSpec::default()
             },
             ..StatefulSet::default()
@@ -130,12 +126,5 @@ impl Recipe<'_> {
             priority_class_name: topology.priority_class_name.clone(),
             ..PodSpec::default()
         }
-    }
-}
-
-fn labelled(labels: &BTreeMap<String, String>) -> ObjectMeta {
-    ObjectMeta {
-        labels: Some(labels.clone()),
-        ..ObjectMeta::default()
     }
 }

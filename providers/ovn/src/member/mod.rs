@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Program, Source, claim, config_map, digest, pod_of, requirements, selector, spread,
+    Program, Source, claim, config_map, digest, pod_of, requirements, selector, spread, template,
 };
 
 use crate::encryption::{Encryption, FOLDER};
@@ -188,14 +188,11 @@ impl Network<'_> {
                 // A member that waits for others must not keep them from starting.
                 pod_management_policy: Some("Parallel".to_owned()),
                 selector: selector(&labels),
-                template: PodTemplateSpec {
-                    metadata: Some(ObjectMeta {
-                        labels: Some(labels),
-                        annotations: Some([(SCRIPT.to_owned(), digest([SCRIPT_TEXT]))].into()),
-                        ..ObjectMeta::default()
-                    }),
-                    spec: Some(self.member_pod(database, encryption)),
-                },
+                template: template(
+                    labels,
+                    [(SCRIPT.to_owned(), digest([SCRIPT_TEXT]))],
+                    self.member_pod(database, encryption),
+                ),
                 volume_claim_templates: Some(vec![claim]),
                 ..StatefulSetSpec::default()
             },
