@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Container, ContainerPort, ExecAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe,
-    SleepAction, TCPSocketAction,
+    Container, ExecAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe, SleepAction,
+    TCPSocketAction,
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Progress};
@@ -12,7 +12,7 @@ use provider_composer::{DesiredState, Progress};
 use crate::component::Component;
 use crate::definition::ComponentKind;
 use crate::metrics;
-use crate::objects::template;
+use crate::objects::{container_port, template};
 use crate::pod::{Program, Source, pod, requirements, spread};
 use crate::reverse_proxy::ReverseProxy;
 use crate::rollout::{Controller, DRAIN, GRACE};
@@ -161,13 +161,8 @@ impl Pods {
     /// Gives a container the ports and probes of its kind.
     fn serve(&self, component: &Component<'_>, encrypted: bool, container: &mut Container) {
         let definition = &component.definition;
-        container.ports = definition.port().map(|port| {
-            vec![ContainerPort {
-                name: Some(API.to_owned()),
-                container_port: i32::from(port),
-                ..ContainerPort::default()
-            }]
-        });
+        let port = definition.port();
+        container.ports = port.map(|port| vec![container_port(API, port)]);
         let (started, ready) = match definition.kind {
             ComponentKind::Wsgi { health, port, .. } => {
                 // A probe can only name a port of its own container, and the reverse proxy has this one.

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::prometheus::{Endpoint, ServiceMonitor};
 use k8s_openapi::api::core::v1::{
-    Container, ContainerPort, ResourceRequirements, Service as KubernetesService, ServicePort,
-    ServiceSpec,
+    Container, ResourceRequirements, Service as KubernetesService, ServicePort, ServiceSpec,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 
 use crate::component::Component;
+use crate::objects::{container_port, service_port};
 use crate::pod::{container as contained, selector};
 use crate::service::{NAME, Service};
 
@@ -43,10 +43,8 @@ impl Component<'_> {
                 cluster_ip: Some("None".to_owned()),
                 selector: Some(self.selector()),
                 ports: Some(vec![ServicePort {
-                    name: Some(METRICS.to_owned()),
-                    port: i32::from(PORT),
                     target_port: Some(IntOrString::String(METRICS.to_owned())),
-                    ..ServicePort::default()
+                    ..service_port(METRICS, PORT)
                 }]),
                 ..ServiceSpec::default()
             }),
@@ -107,11 +105,7 @@ pub(crate) fn container(service: &Service<'_>) -> Container {
     let command = ["python3", "-c", script].map(str::to_owned);
     let command = command.into_iter().chain(ports).collect();
     Container {
-        ports: Some(vec![ContainerPort {
-            name: Some(METRICS.to_owned()),
-            container_port: i32::from(PORT),
-            ..ContainerPort::default()
-        }]),
+        ports: Some(vec![container_port(METRICS, PORT)]),
         ..contained(service, METRICS, command, resources)
     }
 }

@@ -5,13 +5,14 @@ use k8s_openapi::api::networking::v1::{
     NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort,
     NetworkPolicySpec,
 };
-use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::DesiredState;
 
 use crate::component::Component;
+use crate::objects::{budget, service_port};
 use crate::pod::selector;
+use crate::service::API;
 
 /// Label of a namespace: its name, which the API server sets.
 const NAMESPACE: &str = "kubernetes.io/metadata.name";
@@ -38,17 +39,15 @@ impl Component<'_> {
     /// namespaces that only a control plane knows, which allows them.
     pub(crate) fn connect(&self, desired: &mut DesiredState) {
         let (labels, namespace) = (self.selector(), self.service.namespace);
-        let port = self.definition.port().map(i32::from);
+        let port = self.definition.port();
         if let Some(port) = port {
             let service = KubernetesService {
                 metadata: self.metadata(),
                 spec: Some(ServiceSpec {
                     selector: Some(labels.clone()),
                     ports: Some(vec![ServicePort {
-                        name: Some("api".to_owned()),
-                        port,
-                        target_port: Some(IntOrString::String("api".to_owned())),
-                        ..ServicePort::default()
+                        target_port: Some(IntOrString::String(API.to_owned())),
+                        ..service_port(API, port)
                     }]),
                     ..ServiceSpec::default()
                 }),
@@ -64,7 +63,7 @@ impl Component<'_> {
                 ingress: port.map(|port| {
                     vec![NetworkPolicyIngressRule {
                         ports: Some(vec![NetworkPolicyPort {
-                            port: Some(IntOrString::Int(port)),
+                            port: Some(IntOrString::Int(i32::from(port))),
                             ..NetworkPolicyPort::default()
                         }]),
                         ..NetworkPolicyIngressRule::default()
@@ -74,17 +73,12 @@ impl Component<'_> {
             }),
         };
         desired.apply(namespace, &self.object, &network);
-        let budget = PodDisruptionBudget {
-            metadata: self.metadata(),
-            spec: Some(PodDisruptionBudgetSpec {
-                max_unavailable: Some(IntOrString::Int(1)),
-                // A pod that isn't ready serves nobody, and would hold up the drain of its node.
-                unhealthy_pod_eviction_policy: Some("AlwaysAllow".to_owned()),
-                selector: Some(selector(&labels)),
-                ..PodDisruptionBudgetSpec::default()
-            }),
-            ..PodDisruptionBudget::default()
-        };
+        let mut budget = budget(self.metadata(), &labels);
+        // A pod that isn't ready serves nobody, and would hold up the drain of its node.
+        budget
+            .spec
+            .get_or_insert_default()
+            .unhealthy_pod_eviction_policy = Some("AlwaysAllow".to_owned());
         desired.apply(namespace, &self.object, &budget);
     }
 }

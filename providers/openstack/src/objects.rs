@@ -3,8 +3,14 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::{ConfigMap, PodSpec, PodTemplateSpec, Secret};
+use k8s_openapi::api::core::v1::{
+    ConfigMap, ContainerPort, PodSpec, PodTemplateSpec, Secret, ServicePort,
+};
+use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::pod::selector;
 
 /// The metadata of an object with these labels.
 pub fn labelled(labels: BTreeMap<String, String>) -> ObjectMeta {
@@ -55,5 +61,36 @@ pub fn config_map<K: Into<String>>(
         metadata,
         data: Some(data.collect()),
         ..ConfigMap::default()
+    }
+}
+
+/// A port of a container, and its name.
+pub fn container_port(name: &str, port: u16) -> ContainerPort {
+    ContainerPort {
+        name: Some(name.to_owned()),
+        container_port: i32::from(port),
+        ..ContainerPort::default()
+    }
+}
+
+/// A port of a Service, and its name.
+pub fn service_port(name: &str, port: u16) -> ServicePort {
+    ServicePort {
+        name: Some(name.to_owned()),
+        port: i32::from(port),
+        ..ServicePort::default()
+    }
+}
+
+/// At most one of the pods with these labels is evicted at a time.
+pub fn budget(metadata: ObjectMeta, labels: &BTreeMap<String, String>) -> PodDisruptionBudget {
+    PodDisruptionBudget {
+        metadata,
+        spec: Some(PodDisruptionBudgetSpec {
+            max_unavailable: Some(IntOrString::Int(1)),
+            selector: Some(selector(labels)),
+            ..PodDisruptionBudgetSpec::default()
+        }),
+        ..PodDisruptionBudget::default()
     }
 }

@@ -2,10 +2,11 @@
 
 use c5c3_api::parts::Resources;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
-use k8s_openapi::api::core::v1::{ConfigMap, ContainerPort};
+use k8s_openapi::api::core::v1::ConfigMap;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Program, Source, config_map, digest, pod_of, requirements, selector, spread, template,
+    Program, Source, config_map, container_port, digest, pod_of, requirements, selector, spread,
+    template,
 };
 
 use crate::encryption::{Encryption, FOLDER};
@@ -156,13 +157,8 @@ impl Network<'_> {
         if let Some(container) = pod.containers.first_mut() {
             container.readiness_probe = Some(probe(command(&format!("ready-{}", daemon.mode)), 3));
             container.liveness_probe = Some(probe(command("alive"), 6));
-            container.ports = daemon.port.map(|port| {
-                vec![ContainerPort {
-                    name: Some("ovsdb".to_owned()),
-                    container_port: i32::from(port),
-                    ..ContainerPort::default()
-                }]
-            });
+            let port = daemon.port;
+            container.ports = port.map(|port| vec![container_port("ovsdb", port)]);
         }
         pod.topology_spread_constraints = Some(spread(&self.spec.topology, &labels));
         Deployment {

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use c5c3_api::ovn_cluster::{OvnClusterSpec, OvnConnection, OvnDatabase};
 use c5c3_api::parts::Image;
-use k8s_openapi::api::core::v1::{Pod, Service, ServicePort, ServiceSpec};
+use k8s_openapi::api::core::v1::{Pod, Service, ServiceSpec};
 use k8s_openapi::api::networking::v1::{
     NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort,
     NetworkPolicySpec,
 };
-use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, label_pairs};
 use provider_openstack::table::OVN;
-use provider_openstack::{PodSettings, labelled, pods_of, selector};
+use provider_openstack::{PodSettings, budget, labelled, pods_of, selector, service_port};
 
 use crate::ovsdb::{Access, ClientCertificate, Query};
 
@@ -225,11 +225,8 @@ impl<'a> Network<'a> {
     ) {
         let (labels, metadata) = (self.labels(component), self.metadata(component));
         if !ports.is_empty() {
-            let service_ports = ports.iter().map(|(name, port, _)| ServicePort {
-                name: Some((*name).to_owned()),
-                port: i32::from(*port),
-                ..ServicePort::default()
-            });
+            let service_ports = ports.iter();
+            let service_ports = service_ports.map(|(name, port, _)| service_port(name, *port));
             let service = Service {
                 metadata: metadata.clone(),
                 spec: Some(ServiceSpec {
@@ -257,15 +254,7 @@ impl<'a> Network<'a> {
             }),
         };
         desired.apply(self.namespace, name, &policy);
-        let budget = PodDisruptionBudget {
-            metadata,
-            spec: Some(PodDisruptionBudgetSpec {
-                max_unavailable: Some(IntOrString::Int(1)),
-                selector: Some(selector(&labels)),
-                ..PodDisruptionBudgetSpec::default()
-            }),
-            ..PodDisruptionBudget::default()
-        };
+        let budget = budget(metadata, &labels);
         desired.apply(self.namespace, name, &budget);
     }
 

@@ -9,10 +9,10 @@ use std::net::IpAddr;
 use c5c3_api::control_plane::HypervisorAccess;
 use c5c3_api::ovn_cluster::{NeutronIntegration, OvnService};
 use c5c3_api::parts::AgentEndpoint;
-use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, ObservedState, Progress, Reason};
-use provider_openstack::NOVA_METADATA;
+use provider_openstack::{NOVA_METADATA, service_port};
 
 use super::RABBITMQ;
 use super::network::{INSTANCE, NAME};
@@ -146,11 +146,7 @@ impl Recipe<'_> {
                 // NetworkPolicies see the node's address, not that of a proxy.
                 external_traffic_policy: Some("Local".to_owned()),
                 selector: Some(target.pods.clone()),
-                ports: Some(vec![ServicePort {
-                    name: Some("agents".to_owned()),
-                    port: i32::from(target.port),
-                    ..ServicePort::default()
-                }]),
+                ports: Some(vec![service_port("agents", target.port)]),
                 ..ServiceSpec::default()
             }),
             ..Service::default()

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
 use k8s_openapi::api::core::v1::{
-    Affinity, Container, ContainerPort, PodSecurityContext, PodSpec, Probe, Service, ServicePort,
-    ServiceSpec, TCPSocketAction,
+    Affinity, Container, PodSecurityContext, PodSpec, Probe, Service, ServiceSpec, TCPSocketAction,
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::DesiredState;
-use provider_openstack::{confined, default_profile, labelled, template, with_ephemeral_storage};
+use provider_openstack::{
+    confined, container_port, default_profile, labelled, service_port, template,
+    with_ephemeral_storage,
+};
 
 use super::{MEMCACHED, placement};
 use crate::recipe::Recipe;
 
 /// Where the protocol is spoken.
-const PORT: i32 = 11211;
+const PORT: u16 = 11211;
 /// The user `memcache` of the image (<https://github.com/docker-library/memcached>).
 const USER: i64 = 11211;
 /// Most clients at once, for each member.
@@ -53,11 +55,7 @@ impl Recipe<'_> {
             spec: Some(ServiceSpec {
                 cluster_ip: Some("None".to_owned()),
                 selector: Some(labels.clone()),
-                ports: Some(vec![ServicePort {
-                    name: Some("memcache".to_owned()),
-                    port: PORT,
-                    ..ServicePort::default()
-                }]),
+                ports: Some(vec![service_port("memcache", PORT)]),
                 ..ServiceSpec::default()
             }),
             ..Service::default()
@@ -85,11 +83,7 @@ impl Recipe<'_> {
                     .map(str::to_owned)
                     .to_vec(),
             ),
-            ports: Some(vec![ContainerPort {
-                name: Some("memcache".to_owned()),
-                container_port: PORT,
-                ..ContainerPort::default()
-            }]),
+            ports: Some(vec![container_port("memcache", PORT)]),
             resources: Some(with_ephemeral_storage(super::bounds(
                 &cpu, "2", &whole, &whole,
             ))),
@@ -97,7 +91,7 @@ impl Recipe<'_> {
             // whether it still answers.
             readiness_probe: Some(Probe {
                 tcp_socket: Some(TCPSocketAction {
-                    port: IntOrString::Int(PORT),
+                    port: IntOrString::Int(i32::from(PORT)),
                     ..TCPSocketAction::default()
                 }),
                 ..Probe::default()

@@ -7,10 +7,7 @@ use k8s_openapi::api::core::v1::{
     Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
     PodAffinityTerm, PodAntiAffinity, TopologySpreadConstraint, WeightedPodAffinityTerm,
 };
-use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-pub use provider_openstack::{selector, tolerations};
+pub use provider_openstack::{budget, selector, tolerations};
 
 /// The failure domains that are spread over where nothing is said, widest first.
 const DOMAINS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
@@ -72,19 +69,6 @@ pub fn affinity(topology: &Topology, labels: &BTreeMap<String, String>) -> Affin
         node_affinity: Some(nodes).filter(|_| !topology.node_selector.is_empty()),
         pod_anti_affinity: Some(apart(topology, labels)),
         ..Affinity::default()
-    }
-}
-
-/// At most one of some pods is evicted at a time.
-pub fn budget(metadata: ObjectMeta, labels: &BTreeMap<String, String>) -> PodDisruptionBudget {
-    PodDisruptionBudget {
-        metadata,
-        spec: Some(PodDisruptionBudgetSpec {
-            max_unavailable: Some(IntOrString::Int(1)),
-            selector: Some(selector(labels)),
-            ..PodDisruptionBudgetSpec::default()
-        }),
-        ..PodDisruptionBudget::default()
     }
 }
 

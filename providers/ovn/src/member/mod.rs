@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
 use k8s_openapi::api::core::v1::{
-    ConfigMap, ConfigMapKeySelector, ContainerPort, EnvVar, EnvVarSource, ExecAction, Pod, PodSpec,
+    ConfigMap, ConfigMapKeySelector, EnvVar, EnvVarSource, ExecAction, Pod, PodSpec,
     PodTemplateSpec, Probe, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Program, Source, claim, config_map, digest, pod_of, requirements, selector, spread, template,
+    Program, Source, claim, config_map, container_port, digest, pod_of, requirements, selector,
+    spread, template,
 };
 
 use crate::encryption::{Encryption, FOLDER};
@@ -248,11 +249,7 @@ impl Network<'_> {
             container.readiness_probe = Some(probe(command("ready"), 3));
             container.liveness_probe = Some(probe(command("alive"), 12));
             let ports = [("ovsdb", port), ("raft", raft_port)];
-            let ports = ports.map(|(name, port)| ContainerPort {
-                name: Some(name.to_owned()),
-                container_port: i32::from(port),
-                ..ContainerPort::default()
-            });
+            let ports = ports.map(|(name, port)| container_port(name, port));
             container.ports = Some(ports.into());
             container
                 .volume_mounts
