@@ -13,7 +13,7 @@ use crate::component::Component;
 use crate::definition::ComponentKind;
 use crate::metrics;
 use crate::objects::{container_port, template};
-use crate::pod::{Program, Source, pod, requirements, spread};
+use crate::pod::{Program, Source, pod, requirements, spread, spread_revision};
 use crate::reverse_proxy::ReverseProxy;
 use crate::rollout::{Controller, DRAIN, GRACE};
 use crate::service::API;
@@ -114,14 +114,11 @@ impl Pods {
         }
         let resources = requirements(component.scale.resources);
         let mut pod = pod((service, &component.container()), &program, resources);
-        let mut spread = spread(&service.common.topology, &labels);
-        if Controller::of(component) == Controller::StatefulSet {
-            for constraint in &mut spread {
-                // Pods of StatefulSets don't have this label.
-                constraint.match_label_keys = None;
-            }
-        }
-        pod.topology_spread_constraints = Some(spread);
+        let topology = &service.common.topology;
+        pod.topology_spread_constraints = Some(match Controller::of(component) {
+            Controller::Deployment => spread_revision(topology, &labels),
+            Controller::StatefulSet => spread(topology, &labels),
+        });
         // Process 1 ignores SIGTERM until it handles it. A daemon that is told to end while it starts would work until the end of the
         // grace period, which is two hours for cinder-backup, and be killed amid its work.
         pod.share_process_namespace = match component.definition.kind {

@@ -81,9 +81,9 @@ pub use outdated::outdated_options;
 pub use phase::Phase;
 pub use pod::tolerations;
 pub use pod::{
-    Mount, PodSettings, Program, Source, confined, default_profile, empty_dir, field_variable,
-    pod_of, requirements, secret_volume, selector, spread, unescalated, variable,
-    with_ephemeral_storage,
+    Mount, PodSettings, Program, Source, confined, default_profile, domains, empty_dir,
+    field_variable, pod_of, requirements, secret_volume, selector, spread, spread_revision,
+    unescalated, variable, with_ephemeral_storage,
 };
 pub use policy::Policy;
 pub use prerequisite::{All, Prerequisite, all, holds, progress, said, sum};

@@ -282,25 +282,41 @@ pub fn default_profile() -> SeccompProfile {
     }
 }
 
+/// The failure domains that replicas are spread over, widest first.
+pub fn domains(topology: &Topology) -> impl Iterator<Item = &str> {
+    let given = topology.spread_over.iter().map(String::as_str);
+    let usual = DOMAINS
+        .into_iter()
+        .filter(|_| topology.spread_over.is_empty());
+    given.chain(usual)
+}
+
 /// Spreads pods over failure domains, on a best-effort basis.
 pub fn spread(
     topology: &Topology,
     labels: &BTreeMap<String, String>,
 ) -> Vec<TopologySpreadConstraint> {
-    let given = topology.spread_over.iter().map(String::as_str);
-    let usual = DOMAINS
-        .into_iter()
-        .filter(|_| topology.spread_over.is_empty());
     let constraint = |domain: &str| TopologySpreadConstraint {
         max_skew: 1,
         topology_key: domain.to_owned(),
         when_unsatisfiable: "ScheduleAnyway".to_owned(),
         label_selector: Some(selector(labels)),
-        // Otherwise pods of the old revision would count too, and new pods would concentrate in the other domains.
-        match_label_keys: Some(vec!["pod-template-hash".to_owned()]),
         ..TopologySpreadConstraint::default()
     };
-    given.chain(usual).map(constraint).collect()
+    domains(topology).map(constraint).collect()
+}
+
+/// Spreads pods of a Deployment over failure domains, on a best-effort basis.
+pub fn spread_revision(
+    topology: &Topology,
+    labels: &BTreeMap<String, String>,
+) -> Vec<TopologySpreadConstraint> {
+    let mut spread = spread(topology, labels);
+    for constraint in &mut spread {
+        // Otherwise pods of the old revision would count too, and new pods would concentrate in the other domains.
+        constraint.match_label_keys = Some(vec!["pod-template-hash".to_owned()]);
+    }
+    spread
 }
 
 /// A selector of the pods with these labels.

@@ -5,8 +5,8 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::ConfigMap;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Program, Source, config_map, container_port, digest, pod_of, requirements, selector, spread,
-    template,
+    Program, Source, config_map, container_port, digest, pod_of, requirements, selector,
+    spread_revision, template,
 };
 
 use crate::encryption::{Encryption, FOLDER};
@@ -160,7 +160,7 @@ impl Network<'_> {
             let port = daemon.port;
             container.ports = port.map(|port| vec![container_port("ovsdb", port)]);
         }
-        pod.topology_spread_constraints = Some(spread(&self.spec.topology, &labels));
+        pod.topology_spread_constraints = Some(spread_revision(&self.spec.topology, &labels));
         Deployment {
             metadata: self.metadata(daemon.component),
             spec: DeploymentSpec {

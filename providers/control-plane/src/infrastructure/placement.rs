@@ -5,27 +5,10 @@ use std::collections::BTreeMap;
 use c5c3_api::parts::Topology;
 use k8s_openapi::api::core::v1::{
     Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
-    PodAffinityTerm, PodAntiAffinity, TopologySpreadConstraint, WeightedPodAffinityTerm,
+    PodAffinityTerm, PodAntiAffinity, WeightedPodAffinityTerm,
 };
-pub use provider_openstack::{budget, selector, tolerations};
-
-/// The failure domains that are spread over where nothing is said, widest first.
-const DOMAINS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
-
-/// Spreads the pods with these labels over failure domains, as far as that goes.
-pub fn spread(
-    topology: &Topology,
-    labels: &BTreeMap<String, String>,
-) -> Vec<TopologySpreadConstraint> {
-    let constraint = |key: &str| TopologySpreadConstraint {
-        max_skew: 1,
-        topology_key: key.to_owned(),
-        when_unsatisfiable: "ScheduleAnyway".to_owned(),
-        label_selector: Some(selector(labels)),
-        ..TopologySpreadConstraint::default()
-    };
-    domains(topology).map(constraint).collect()
-}
+use provider_openstack::domains;
+pub use provider_openstack::{budget, selector, spread, tolerations};
 
 /// Keeps the pods with these labels apart, as far as that goes, narrow domains before wide ones.
 pub fn apart(topology: &Topology, labels: &BTreeMap<String, String>) -> PodAntiAffinity {
@@ -70,12 +53,4 @@ pub fn affinity(topology: &Topology, labels: &BTreeMap<String, String>) -> Affin
         pod_anti_affinity: Some(apart(topology, labels)),
         ..Affinity::default()
     }
-}
-
-fn domains(topology: &Topology) -> impl Iterator<Item = &str> {
-    let given = topology.spread_over.iter().map(String::as_str);
-    let usual = DOMAINS
-        .into_iter()
-        .filter(|_| topology.spread_over.is_empty());
-    given.chain(usual)
 }

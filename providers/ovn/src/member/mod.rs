@@ -260,12 +260,8 @@ impl Network<'_> {
                     ..VolumeMount::default()
                 });
         }
-        let mut spread = spread(&self.spec.topology, &self.labels(database.short()));
-        for constraint in &mut spread {
-            // Which only pods of Deployments have.
-            constraint.match_label_keys = None;
-        }
-        pod.topology_spread_constraints = Some(spread);
+        let labels = self.labels(database.short());
+        pod.topology_spread_constraints = Some(spread(&self.spec.topology, &labels));
         pod.termination_grace_period_seconds = Some(GRACE);
         pod
     }
