@@ -11,9 +11,10 @@ use k8s_openapi::api::core::v1::{
     PodSecurityContext, PodSpec, Probe, ProjectedVolumeSource, ResourceRequirements,
     SecretProjection, SecurityContext, Toleration, Volume, VolumeMount, VolumeProjection,
 };
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_openstack::{default_profile, field_variable, labelled, selector, template, variable};
+use provider_openstack::{
+    amounts, default_profile, field_variable, labelled, selector, template, variable,
+};
 
 /// Label of the agents' pods: the agent.
 pub const COMPONENT: &str = "app.kubernetes.io/component";
@@ -265,14 +266,9 @@ pub fn node_variables() -> Vec<EnvVar> {
 /// Ephemeral storage has neither. The kubelet evicts no pod of the priority that [`on_node`] sets, whatever it has
 /// (pkg/kubelet/eviction/eviction_manager.go, `evictPod`), and a change of the template replaces the agents of all nodes.
 pub fn resources(cpu: &str, memory: &str, limit: &str) -> ResourceRequirements {
-    let amounts = |amounts: &[(&str, &str)]| {
-        let each = amounts.iter();
-        let each = each.map(|(name, amount)| ((*name).to_owned(), Quantity((*amount).to_owned())));
-        Some(each.collect())
-    };
     ResourceRequirements {
-        requests: amounts(&[("cpu", cpu), ("memory", memory)]),
-        limits: amounts(&[("memory", limit)]),
+        requests: amounts([("cpu", cpu), ("memory", memory)]),
+        limits: amounts([("memory", limit)]),
         ..ResourceRequirements::default()
     }
 }

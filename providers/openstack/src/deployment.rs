@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
     Container, ExecAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe, SleepAction,
-    TCPSocketAction,
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Progress};
@@ -12,7 +11,7 @@ use provider_composer::{DesiredState, Progress};
 use crate::component::Component;
 use crate::definition::ComponentKind;
 use crate::metrics;
-use crate::objects::{container_port, template};
+use crate::objects::{connection, container_port, template};
 use crate::pod::{Program, Source, pod, requirements, spread, spread_revision};
 use crate::reverse_proxy::ReverseProxy;
 use crate::rollout::{Controller, DRAIN, GRACE};
@@ -171,7 +170,10 @@ impl Pods {
                 // A pod that can't access its database, for instance because the password is wrong, must not replace one that can.
                 (probe(health), probe(READY))
             }
-            ComponentKind::Proxy { port } => (connection(port), connection(port)),
+            ComponentKind::Proxy { port } => {
+                let probe = connection(IntOrString::Int(i32::from(port)));
+                (probe.clone(), probe)
+            }
             ComponentKind::Daemon { probe: [] } | ComponentKind::Member { probe: [], .. } => return,
             ComponentKind::Daemon { probe } | ComponentKind::Member { probe, .. } => {
                 let command = probe.iter().map(|word| (*word).to_owned());
@@ -209,7 +211,7 @@ impl Pods {
         container.liveness_probe = alive.map(|port| Probe {
             period_seconds: Some(15),
             failure_threshold: Some(6),
-            ..connection(port)
+            ..connection(IntOrString::Int(i32::from(port)))
         });
     }
 }
@@ -222,18 +224,6 @@ fn drain() -> Lifecycle {
             ..LifecycleHandler::default()
         }),
         ..Lifecycle::default()
-    }
-}
-
-/// A probe that the kernel answers while a process listens.
-fn connection(port: u16) -> Probe {
-    Probe {
-        tcp_socket: Some(TCPSocketAction {
-            port: IntOrString::Int(i32::from(port)),
-            ..TCPSocketAction::default()
-        }),
-        timeout_seconds: Some(5),
-        ..Probe::default()
     }
 }
 

@@ -75,7 +75,10 @@ pub use messaging::Messaging;
 pub use metrics::PORT as METRICS;
 pub use migration::{Migration, Migrations};
 pub use network::pods_of;
-pub use objects::{budget, config_map, container_port, labelled, opaque, service_port, template};
+pub use objects::{
+    amounts, budget, config_map, connection, container_port, labelled, opaque, service_port,
+    template,
+};
 pub use options::{Known, Options, Unknown};
 pub use outdated::outdated_options;
 pub use phase::Phase;

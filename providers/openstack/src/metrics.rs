@@ -1,18 +1,15 @@
 //! Metrics of an API, which an exporter reads from uwsgi.
 
-use std::collections::BTreeMap;
-
 use c5c3_kinds::Manifest;
 use c5c3_kinds::prometheus::{Endpoint, ServiceMonitor};
 use k8s_openapi::api::core::v1::{
     Container, ResourceRequirements, Service as KubernetesService, ServicePort, ServiceSpec,
 };
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 
 use crate::component::Component;
-use crate::objects::{container_port, service_port};
+use crate::objects::{amounts, container_port, service_port};
 use crate::pod::{container as contained, selector};
 use crate::service::{NAME, Service};
 
@@ -92,12 +89,9 @@ pub(crate) fn options(component: &Component<'_>) -> Vec<String> {
 
 /// The exporter. It has no readiness probe, which would make the whole pod unready.
 pub(crate) fn container(service: &Service<'_>) -> Container {
-    let resources: BTreeMap<String, Quantity> = RESOURCES
-        .map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())))
-        .into();
     let resources = ResourceRequirements {
-        requests: Some(resources.clone()),
-        limits: Some(resources),
+        requests: amounts(RESOURCES),
+        limits: amounts(RESOURCES),
         ..ResourceRequirements::default()
     };
     let script = include_str!("metrics.py");

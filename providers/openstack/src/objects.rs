@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{
-    ConfigMap, ContainerPort, PodSpec, PodTemplateSpec, Secret, ServicePort,
+    ConfigMap, ContainerPort, PodSpec, PodTemplateSpec, Probe, Secret, ServicePort, TCPSocketAction,
 };
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -92,5 +93,23 @@ pub fn budget(metadata: ObjectMeta, labels: &BTreeMap<String, String>) -> PodDis
             ..PodDisruptionBudgetSpec::default()
         }),
         ..PodDisruptionBudget::default()
+    }
+}
+
+/// Amounts of resources by their names.
+pub fn amounts<const N: usize>(amounts: [(&str, &str); N]) -> Option<BTreeMap<String, Quantity>> {
+    let amounts = amounts.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
+    Some(amounts.into())
+}
+
+/// A probe that the kernel answers while a process listens.
+pub fn connection(port: IntOrString) -> Probe {
+    Probe {
+        tcp_socket: Some(TCPSocketAction {
+            port,
+            ..TCPSocketAction::default()
+        }),
+        timeout_seconds: Some(5),
+        ..Probe::default()
     }
 }

@@ -1,11 +1,9 @@
 //! A reverse proxy in an API's pods.
 
-use k8s_openapi::api::core::v1::{
-    Container, Probe, ResourceRequirements, TCPSocketAction, VolumeMount,
-};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::api::core::v1::{Container, Probe, ResourceRequirements, VolumeMount};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use crate::objects::{amounts, connection};
 use crate::pod::container;
 use crate::service::{API, Service};
 use crate::tls::CERTIFICATE;
@@ -27,11 +25,9 @@ pub struct ReverseProxy {
 impl ReverseProxy {
     /// Its container. It mounts the configuration and the certificate, and no other Secret.
     pub(crate) fn container(&self, service: &Service<'_>, api: &Container) -> Container {
-        let resources =
-            RESOURCES.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
         let resources = ResourceRequirements {
-            requests: Some(resources.clone().into()),
-            limits: Some(resources.into()),
+            requests: amounts(RESOURCES),
+            limits: amounts(RESOURCES),
             ..ResourceRequirements::default()
         };
         let seen = [service.definition.folder, CERTIFICATE, "/tmp"];
@@ -40,13 +36,8 @@ impl ReverseProxy {
         Container {
             volume_mounts: Some(mounts.collect()),
             liveness_probe: Some(Probe {
-                tcp_socket: Some(TCPSocketAction {
-                    port: IntOrString::String(API.to_owned()),
-                    ..TCPSocketAction::default()
-                }),
                 period_seconds: Some(10),
-                timeout_seconds: Some(5),
-                ..Probe::default()
+                ..connection(IntOrString::String(API.to_owned()))
             }),
             ..container(service, self.name, self.command.clone(), resources)
         }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
 use k8s_openapi::api::core::v1::{
-    Affinity, Container, PodSecurityContext, PodSpec, Probe, Service, ServiceSpec, TCPSocketAction,
+    Affinity, Container, PodSecurityContext, PodSpec, Probe, Service, ServiceSpec,
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::DesiredState;
 use provider_openstack::{
-    confined, container_port, default_profile, labelled, service_port, template,
+    confined, connection, container_port, default_profile, labelled, service_port, template,
     with_ephemeral_storage,
 };
 
@@ -90,11 +90,8 @@ impl Recipe<'_> {
             // A member that takes no more clients stays as it is: a restart would empty it, and its image has no client that could tell
             // whether it still answers.
             readiness_probe: Some(Probe {
-                tcp_socket: Some(TCPSocketAction {
-                    port: IntOrString::Int(i32::from(PORT)),
-                    ..TCPSocketAction::default()
-                }),
-                ..Probe::default()
+                timeout_seconds: None,
+                ..connection(IntOrString::Int(i32::from(PORT)))
             }),
             security_context: Some(confined()),
             ..Container::default()

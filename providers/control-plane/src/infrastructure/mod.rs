@@ -15,10 +15,9 @@ mod volumes;
 
 use c5c3_api::parts::{Cache, CredentialsRef, Database, Messaging, NamedRef, Resources};
 use k8s_openapi::api::core::v1::{LocalObjectReference, ResourceRequirements};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::recipe::Recipe;
-use provider_openstack::ServiceDefinition;
+use provider_openstack::{ServiceDefinition, amounts};
 
 pub(crate) use ovn::OvnVolume;
 pub(crate) use provider_openstack::graph::{MARIADB, MEMCACHED, RABBITMQ, VALKEY};
@@ -92,14 +91,9 @@ fn requirements(resources: &Resources) -> Option<ResourceRequirements> {
 
 /// Requests and limits of CPU and memory.
 fn bounds(cpu: &str, cpu_limit: &str, memory: &str, memory_limit: &str) -> ResourceRequirements {
-    let amounts = |cpu: &str, memory: &str| {
-        let amounts = [("cpu", cpu), ("memory", memory)];
-        let each = amounts.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
-        Some(each.into())
-    };
     ResourceRequirements {
-        requests: amounts(cpu, memory),
-        limits: amounts(cpu_limit, memory_limit),
+        requests: amounts([("cpu", cpu), ("memory", memory)]),
+        limits: amounts([("cpu", cpu_limit), ("memory", memory_limit)]),
         ..ResourceRequirements::default()
     }
 }
