@@ -33,6 +33,7 @@ pub enum Rights {
 }
 
 /// An agent: one pod on every leased node.
+#[derive(Default)]
 pub struct Agent {
     /// What it runs.
     pub containers: Vec<Container>,
@@ -53,9 +54,10 @@ pub struct Agent {
 }
 
 /// The process namespace of an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Processes {
     /// One for each container, whose program is process 1, and so ignores SIGTERM until it handles it.
+    #[default]
     Container,
     /// One for the pod. A program that doesn't handle SIGTERM yet ends by it.
     Pod,
@@ -64,11 +66,12 @@ pub enum Processes {
 }
 
 /// On how many nodes at once an agent is replaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
     /// One, because servers have no network meanwhile.
     One,
     /// A tenth of all.
+    #[default]
     Tenth,
     /// All, because what it has set stays without it.
     All,

@@ -152,7 +152,6 @@ pub fn nova_compute(
         )
     };
     Ok(Agent {
-        requirements: None,
         containers: vec![compute],
         volumes: vec![
             secret_volume("config", nova.name),
@@ -168,11 +167,10 @@ pub fn nova_compute(
         ],
         // It starts for seconds. Told to end meanwhile, it would work until the end of the grace period, and be killed amid its work.
         processes: Processes::Pod,
-        group: None,
-        pace: Pace::Tenth,
         // An attachment or a disk that is being copied is finished first. Nova doesn't wait for builds.
         grace: 180,
         configuration: digest([nova.digest().as_str(), providers]),
+        ..Agent::default()
     })
 }
 

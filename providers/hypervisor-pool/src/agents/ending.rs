@@ -7,7 +7,7 @@ use provider_openstack::{empty_dir, variable};
 
 use super::tunnel_interface;
 use crate::images;
-use crate::pod::{Agent, Pace, Processes, Rights, container, host_folder, mount, probe, resources};
+use crate::pod::{Agent, Processes, Rights, container, host_folder, mount, probe, resources};
 
 /// Where the container that wipes a node sees the node's folders.
 const FOLDERS: [(&str, &str, &str); 5] = [
@@ -35,14 +35,10 @@ pub fn drain(images: &AgentImages) -> Agent {
         ..waiting("domains", &images::libvirt(images))
     };
     Agent {
-        requirements: None,
         containers: vec![watch],
         volumes: vec![host_folder("run-libvirt", "/run/libvirt")],
-        processes: Processes::Container,
-        group: None,
-        pace: Pace::Tenth,
         grace: 1,
-        configuration: String::new(),
+        ..Agent::default()
     }
 }
 
@@ -77,10 +73,8 @@ pub fn wipe(settings: &Agents, images: &AgentImages, bridges: &[&str]) -> Agent 
         containers: vec![wiped],
         volumes: folders.into_iter().chain([empty_dir("tmp")]).collect(),
         processes: Processes::Node,
-        group: None,
-        pace: Pace::Tenth,
         grace: 1,
-        configuration: String::new(),
+        ..Agent::default()
     }
 }
 

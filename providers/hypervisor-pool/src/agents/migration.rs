@@ -15,9 +15,7 @@ use provider_composer::{
 use provider_openstack::{Prerequisite, empty_dir, secret_volume, variable};
 
 use crate::configuration::Configuration;
-use crate::pod::{
-    Agent, Pace, Processes, Rights, container, host_folder, mount, node_variables, probe, resources,
-};
+use crate::pod::{Agent, Rights, container, host_folder, mount, node_variables, probe, resources};
 use crate::pods::Pods;
 use crate::{images, named, status};
 
@@ -151,18 +149,15 @@ pub fn nova_migration(
         ..server
     };
     Ok(Agent {
-        requirements: None,
         containers: vec![server],
         volumes: vec![
             secret_volume("key", MIGRATION),
             empty_dir("run-migration"),
             host_folder("nova", "/var/lib/nova"),
         ],
-        processes: Processes::Container,
         group: Some(USER),
-        pace: Pace::Tenth,
         // Disks that are being copied are copied to their end.
         grace: 180,
-        configuration: String::new(),
+        ..Agent::default()
     })
 }

@@ -8,8 +8,8 @@ use super::{datapath, gateway_option, run_openvswitch, tunnel_interface, with_mo
 use crate::configuration::Configuration;
 use crate::images;
 use crate::pod::{
-    Agent, Pace, Processes, Rights, container, host_folder, mount, node_folder, node_variables,
-    probe, requirements, resources,
+    Agent, Pace, Rights, container, host_folder, mount, node_folder, node_variables, probe,
+    requirements, resources,
 };
 
 /// Open vSwitch: the switch on each node, whoever programs it.
@@ -77,11 +77,9 @@ pub fn open_vswitch(settings: &Agents, images: &AgentImages, lease: &str) -> Age
             host_folder("openvswitch", "/var/lib/openvswitch"),
             empty_dir("tmp"),
         ],
-        processes: Processes::Container,
-        group: None,
         pace: Pace::One,
         grace: 30,
-        configuration: String::new(),
+        ..Agent::default()
     }
 }
 
@@ -152,14 +150,11 @@ pub fn ovn_controller(
         volumes.push(secret_volume("tls", ovn.name));
     }
     Ok(Agent {
-        requirements: None,
         containers: vec![controller],
         volumes,
-        processes: Processes::Container,
-        group: None,
-        pace: Pace::Tenth,
         grace: 30,
         configuration: ovn.digest(),
+        ..Agent::default()
     })
 }
 
@@ -210,14 +205,11 @@ pub fn neutron_agent(
         ..agent
     };
     Ok(Agent {
-        requirements: None,
         containers: vec![agent],
         volumes,
-        processes: Processes::Container,
-        group: None,
-        pace: Pace::Tenth,
         grace: 30,
         configuration: digest([neutron.digest().as_str(), ovn.digest().as_str()]),
+        ..Agent::default()
     })
 }
 

@@ -7,7 +7,7 @@ use provider_openstack::{Prerequisite, empty_dir, variable};
 
 use super::{datapath, gateway_option, run_openvswitch, zone_option};
 use crate::nodes::Node;
-use crate::pod::{Agent, COMPONENT, Pace, Processes, Rights, container, mount, probe, resources};
+use crate::pod::{Agent, COMPONENT, Pace, Rights, container, mount, probe, resources};
 use crate::pods::{self, Pods};
 use crate::{images, named};
 
@@ -53,15 +53,12 @@ pub fn uplinks(settings: &Agents, pool: &HypervisorPoolSpec, zone: Option<&str>)
         )
     };
     Agent {
-        requirements: None,
         containers: vec![container],
         volumes: vec![run_openvswitch(), empty_dir("tmp")],
-        processes: Processes::Container,
-        group: None,
         // Pods on nodes without an uplink are never Ready, and no traffic depends on any.
         pace: Pace::All,
         grace: 1,
-        configuration: String::new(),
+        ..Agent::default()
     }
 }
 
