@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy};
-use k8s_openapi::api::core::v1::{Container, Namespace, PodSpec, SecurityContext};
+use k8s_openapi::api::core::v1::{Container, Namespace, PodSpec};
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{
@@ -34,7 +34,7 @@ use serde::Deserialize;
 use crate::drain::{self, HOLD};
 use crate::leases::Leases;
 use crate::nodes::{self, LEASE, Node, PHASE};
-use crate::pod::{COMPONENT, Rights, container, on_node, resources};
+use crate::pod::{COMPONENT, idle, on_node, resources, with_user};
 use crate::{images, named};
 
 /// Label of a pod that holds a node: the node, as the names of its objects have it.
@@ -330,22 +330,9 @@ fn node_part(node: &str) -> String {
 
 /// One pod that does nothing. It runs where libvirt runs, whose image the node has then.
 fn stateful_set(node: &str, image: &str, labels: &BTreeMap<String, String>) -> StatefulSet {
-    let waiting = container(
-        HOLD,
-        image,
-        "exec sleep infinity",
-        Rights::Capabilities(&[]),
-    );
-    let security = waiting.security_context.clone().unwrap_or_default();
     let waiting = Container {
         resources: Some(resources("10m", "16Mi", "64Mi")),
-        security_context: Some(SecurityContext {
-            run_as_non_root: Some(true),
-            run_as_user: Some(NOBODY),
-            run_as_group: Some(NOBODY),
-            ..security
-        }),
-        ..waiting
+        ..with_user(idle(HOLD, image), NOBODY)
     };
     let pod = PodSpec {
         containers: vec![waiting],

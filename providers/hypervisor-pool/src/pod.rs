@@ -207,6 +207,25 @@ pub fn container(name: &str, image: &str, script: &str, rights: Rights) -> Conta
     }
 }
 
+/// A container that does nothing.
+pub fn idle(name: &str, image: &str) -> Container {
+    container(
+        name,
+        image,
+        "exec sleep infinity",
+        Rights::Capabilities(&[]),
+    )
+}
+
+/// A container whose processes aren't root.
+pub fn with_user(mut container: Container, user: i64) -> Container {
+    let security = container.security_context.get_or_insert_default();
+    security.run_as_non_root = Some(true);
+    security.run_as_user = Some(user);
+    security.run_as_group = Some(user);
+    container
+}
+
 fn security(rights: Rights) -> SecurityContext {
     let common = SecurityContext {
         run_as_user: Some(0),
@@ -294,6 +313,14 @@ pub fn mount(volume: &str, path: &str) -> VolumeMount {
         name: volume.to_owned(),
         mount_path: path.to_owned(),
         ..VolumeMount::default()
+    }
+}
+
+/// A volume at a path of a container, to which mounts are passed on.
+pub fn propagated(volume: &str, path: &str, propagation: &str) -> VolumeMount {
+    VolumeMount {
+        mount_propagation: Some(propagation.to_owned()),
+        ..mount(volume, path)
     }
 }
 

@@ -1,7 +1,7 @@
 //! libvirt and nova-compute: servers.
 
 use c5c3_api::hypervisor::{AgentImages, Agents, HypervisorPoolSpec, Virtualization};
-use k8s_openapi::api::core::v1::{Container, Probe, VolumeMount};
+use k8s_openapi::api::core::v1::{Container, Probe};
 use provider_openstack::{Prerequisite, digest, empty_dir, secret_volume, variable};
 
 use super::{CERTIFICATE, LIBVIRT, PROVIDERS, migration, run_openvswitch, with_mount};
@@ -9,7 +9,7 @@ use crate::configuration::{CEPH_KEYS, CONSOLES, Configuration};
 use crate::images;
 use crate::pod::{
     Agent, Pace, Processes, Rights, config_map, container, host_folder, mount, node_folder,
-    node_variables, probe, requirements, resources, secrets,
+    node_variables, probe, propagated, requirements, resources, secrets,
 };
 
 /// libvirt-qemu, the group in the image that QEMU belongs to.
@@ -37,10 +37,7 @@ pub fn libvirt(
             mount("run-libvirt", "/run/libvirt"),
             mount("libvirt", "/var/lib/libvirt"),
             mount("log", "/var/log/libvirt"),
-            VolumeMount {
-                mount_propagation: Some("HostToContainer".to_owned()),
-                ..mount("nova", "/var/lib/nova")
-            },
+            propagated("nova", "/var/lib/nova", "HostToContainer"),
             mount("run-openvswitch", "/run/openvswitch"),
             mount("cgroup", "/sys/fs/cgroup"),
             mount("terminals", "/dev/pts"),
@@ -135,10 +132,7 @@ pub fn nova_compute(
             mount("agent", "/run/agent"),
             mount("run-openvswitch", "/run/openvswitch"),
             mount("run-libvirt", "/run/libvirt"),
-            VolumeMount {
-                mount_propagation: Some("HostToContainer".to_owned()),
-                ..mount("nova", "/var/lib/nova")
-            },
+            propagated("nova", "/var/lib/nova", "HostToContainer"),
             mount("terminals", "/dev/pts"),
             mount("migration", migration::KEY_FOLDER),
             mount("ssh", "/root/.ssh"),

@@ -7,7 +7,7 @@ use provider_openstack::{empty_dir, variable};
 
 use super::tunnel_interface;
 use crate::images;
-use crate::pod::{Agent, Processes, Rights, container, host_folder, mount, probe, resources};
+use crate::pod::{Agent, Processes, Rights, container, host_folder, idle, mount, probe, resources};
 
 /// Where the container that wipes a node sees the node's folders.
 const FOLDERS: [(&str, &str, &str); 5] = [
@@ -32,7 +32,7 @@ pub fn drain(images: &AgentImages) -> Agent {
             read_only: Some(true),
             ..mount("run-libvirt", "/run/libvirt")
         }]),
-        ..waiting("domains", &images::libvirt(images))
+        ..idle("domains", &images::libvirt(images))
     };
     Agent {
         containers: vec![watch],
@@ -65,7 +65,7 @@ pub fn wipe(settings: &Agents, images: &AgentImages, bridges: &[&str]) -> Agent 
     };
     let wiped = Container {
         resources: Some(resources("10m", "16Mi", "64Mi")),
-        ..waiting("wiped", image)
+        ..idle("wiped", image)
     };
     let folders = FOLDERS.map(|(name, path, _)| host_folder(name, path));
     Agent {
@@ -76,14 +76,4 @@ pub fn wipe(settings: &Agents, images: &AgentImages, bridges: &[&str]) -> Agent 
         grace: 1,
         ..Agent::default()
     }
-}
-
-/// A container that does nothing.
-fn waiting(name: &str, image: &str) -> Container {
-    container(
-        name,
-        image,
-        "exec sleep infinity",
-        Rights::Capabilities(&[]),
-    )
 }

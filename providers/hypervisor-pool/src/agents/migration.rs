@@ -6,16 +6,17 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::HypervisorPoolSpec;
-use k8s_openapi::api::core::v1::{
-    Container, EnvVar, Secret, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
-};
+use k8s_openapi::api::core::v1::{Container, EnvVar, Secret, SecretVolumeSource, Volume};
 use provider_composer::{
     Generated, GeneratedValue, Lookup, ObservedState, Progress, Reason, Retention,
 };
 use provider_openstack::{Prerequisite, empty_dir, secret_volume, variable};
 
 use crate::configuration::Configuration;
-use crate::pod::{Agent, Rights, container, host_folder, mount, node_variables, probe, resources};
+use crate::pod::{
+    Agent, Rights, container, host_folder, mount, node_variables, probe, propagated, resources,
+    with_user,
+};
 use crate::pods::Pods;
 use crate::{images, named, status};
 
@@ -121,7 +122,6 @@ pub fn nova_migration(
         include_str!("../scripts/nova-migration.sh"),
         Rights::Capabilities(&[]),
     );
-    let security = server.security_context.clone().unwrap_or_default();
     let mut env = node_variables();
     env.extend(variables());
     env.push(variable("LEASE", lease));
@@ -132,21 +132,12 @@ pub fn nova_migration(
         env: Some(env),
         resources: Some(resources("10m", "16Mi", "512Mi")),
         readiness_probe: Some(probe(&["pgrep", "sshd"])),
-        security_context: Some(SecurityContext {
-            run_as_non_root: Some(true),
-            run_as_user: Some(USER),
-            run_as_group: Some(USER),
-            ..security
-        }),
         volume_mounts: Some(vec![
             mount("key", KEY_FOLDER),
             mount("run-migration", "/run/migration"),
-            VolumeMount {
-                mount_propagation: Some("HostToContainer".to_owned()),
-                ..mount("nova", "/var/lib/nova")
-            },
+            propagated("nova", "/var/lib/nova", "HostToContainer"),
         ]),
-        ..server
+        ..with_user(server, USER)
     };
     Ok(Agent {
         containers: vec![server],

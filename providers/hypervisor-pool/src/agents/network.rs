@@ -1,7 +1,7 @@
 //! Open vSwitch, ovn-controller and neutron-ovn-agent: the networks of servers.
 
 use c5c3_api::hypervisor::{AgentImages, Agents, Datapath};
-use k8s_openapi::api::core::v1::{Container, ExecAction, Lifecycle, LifecycleHandler, VolumeMount};
+use k8s_openapi::api::core::v1::{Container, ExecAction, Lifecycle, LifecycleHandler};
 use provider_openstack::{Prerequisite, digest, empty_dir, secret_volume, variable};
 
 use super::{datapath, gateway_option, run_openvswitch, tunnel_interface, with_mount, zone_option};
@@ -9,7 +9,7 @@ use crate::configuration::Configuration;
 use crate::images;
 use crate::pod::{
     Agent, Pace, Rights, container, host_folder, mount, node_folder, node_variables, probe,
-    requirements, resources,
+    propagated, requirements, resources,
 };
 
 /// Open vSwitch: the switch on each node, whoever programs it.
@@ -179,10 +179,7 @@ pub fn neutron_agent(
         mount("config", "/etc/neutron/config"),
         mount("agent", "/run/agent"),
         mount("run-openvswitch", "/run/openvswitch"),
-        VolumeMount {
-            mount_propagation: Some("Bidirectional".to_owned()),
-            ..mount("netns", "/run/netns")
-        },
+        propagated("netns", "/run/netns", "Bidirectional"),
         mount("state", "/var/lib/neutron"),
         mount("tmp", "/tmp"),
     ];
