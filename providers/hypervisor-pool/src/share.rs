@@ -283,19 +283,16 @@ impl<'a> Share<'a> {
         let Some(issuer) = &self.subject.spec.agents.issuer_ref else {
             return;
         };
-        let certificate = Manifest {
-            metadata: ObjectMeta::default(),
-            spec: cert_manager::Certificate {
-                common_name: Some(CERTIFICATE.to_owned()),
-                secret_name: CERTIFICATE.to_owned(),
-                dns_names: self.leases.names(),
-                ip_addresses: self.leases.addresses(),
-                usages: vec!["server auth".to_owned(), "client auth".to_owned()],
-                issuer_ref: issuer.clone(),
-                ..cert_manager::Certificate::default()
-            },
+        let certificate = cert_manager::Certificate {
+            common_name: Some(CERTIFICATE.to_owned()),
+            secret_name: CERTIFICATE.to_owned(),
+            dns_names: self.leases.names(),
+            ip_addresses: self.leases.addresses(),
+            usages: vec!["server auth".to_owned(), "client auth".to_owned()],
+            issuer_ref: issuer.clone(),
+            ..cert_manager::Certificate::default()
         };
-        desired.apply(&self.namespace, CERTIFICATE, &certificate);
+        desired.apply(&self.namespace, CERTIFICATE, &Manifest::of(certificate));
         let purpose = "the nodes' certificate";
         let issued = issuance(&self.namespace, CERTIFICATE, purpose, observed);
         desired.conditions.note("CertificateReady", &issued);

@@ -4,7 +4,6 @@ use c5c3_api::ovn_cluster::ISSUER_EXCLUSIVE;
 use c5c3_api::parts::{IssuerKind, IssuerRef};
 use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::{Certificate, Issuer, PrivateKey};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Conditions, DesiredState, Key, Lookup, Progress, Reason};
 
 use super::Sizes;
@@ -81,7 +80,7 @@ impl Recipe<'_> {
             }
             return;
         }
-        let root = manifest(Issuer::SelfSigned {});
+        let root = Manifest::of(Issuer::SelfSigned {});
         desired.apply(self.namespace(), ROOT, &root);
         let certificate = Certificate {
             is_ca: Some(true),
@@ -94,11 +93,11 @@ impl Recipe<'_> {
             issuer_ref: issuer(ROOT),
             ..Certificate::default()
         };
-        desired.apply(self.namespace(), AUTHORITY, &manifest(certificate));
+        desired.apply(self.namespace(), AUTHORITY, &Manifest::of(certificate));
         let own = Issuer::Ca {
             secret_name: AUTHORITY.to_owned(),
         };
-        desired.apply(self.namespace(), AUTHORITY, &manifest(own));
+        desired.apply(self.namespace(), AUTHORITY, &Manifest::of(own));
     }
 
     /// Leaves the authority as it is, if there is one.
@@ -114,13 +113,5 @@ fn issuer(name: &str) -> IssuerRef {
     IssuerRef {
         name: name.to_owned(),
         kind: IssuerKind::Issuer,
-    }
-}
-
-/// An object without labels of its own.
-pub(crate) fn manifest<S>(spec: S) -> Manifest<S> {
-    Manifest {
-        metadata: ObjectMeta::default(),
-        spec,
     }
 }

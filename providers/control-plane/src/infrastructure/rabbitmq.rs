@@ -16,7 +16,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 use provider_openstack::{default_profile, selector, unescalated};
 
-use super::authority::manifest;
 use super::{RABBITMQ, Sizes, bounds, placement, requirements};
 use crate::recipe::Recipe;
 
@@ -133,7 +132,7 @@ impl Recipe<'_> {
                     selector: selector(&labels()),
                     endpoints: vec![endpoint],
                 };
-                desired.apply(self.namespace(), RABBITMQ, &manifest(monitor));
+                desired.apply(self.namespace(), RABBITMQ, &Manifest::of(monitor));
                 Progress::Ready
             }
         };
@@ -181,7 +180,7 @@ impl Recipe<'_> {
             issuer_ref,
             ..Certificate::default()
         };
-        desired.apply(self.namespace(), CERTIFICATE, &manifest(certificate));
+        desired.apply(self.namespace(), CERTIFICATE, &Manifest::of(certificate));
     }
 }
 

@@ -5,6 +5,7 @@ use c5c3_api::parts::{
     AppCredentialRef, Common, Dependency, Exposure, Image, IssuerRef, KeystoneAccess,
     PolicyOverrides, Tls,
 };
+use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::Certificate;
 use provider_composer::DesiredState;
 use provider_openstack::table::{MEMCACHED, Tags};
@@ -13,7 +14,6 @@ use provider_openstack::{
 };
 
 use crate::graph::{Node, Step};
-use crate::infrastructure::authority::manifest;
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
 
@@ -126,7 +126,7 @@ impl Recipe<'_> {
                 issuer_ref: issuer.clone(),
                 ..Certificate::default()
             };
-            desired.apply(self.namespace(), &secret, &manifest(certificate));
+            desired.apply(self.namespace(), &secret, &Manifest::of(certificate));
         }
     }
 
