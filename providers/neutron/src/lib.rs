@@ -237,11 +237,8 @@ fn agents(
     desired: &mut DesiredState,
 ) -> Progress {
     let metadata = MetadataApi::resolve(service);
-    let upgrades = service
-        .installed
-        .is_some_and(|installed| installed != service.release);
     let ready = match all((ovn, &metadata)) {
-        Ok(_) if upgrades && !context.is_rolled() => Err(Progress::waiting(
+        Ok(_) if service.upgrades() && !context.is_rolled() => Err(Progress::waiting(
             Reason::WaitingFor("Component"),
             format!("waits until all of Neutron runs {}", service.image),
         )),

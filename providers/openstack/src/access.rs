@@ -78,7 +78,7 @@ impl KeystoneAccess {
         };
         let secret = match &access.app_credential_ref {
             Some(reference) => reference.secret_name.clone(),
-            None => format!("{}-keystone-credentials", service.definition.name),
+            None => service.definition.keystone_credentials(),
         };
         let values = service.secret(&secret, "the application credential");
         let auth_url = auth_url?;

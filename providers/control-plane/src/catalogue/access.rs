@@ -9,7 +9,7 @@ use provider_composer::{
     Failure, Generated, GeneratedValue, Key, Lookup, Progress, ResourceKind, Retention,
 };
 
-use provider_openstack::KEYSTONE;
+use provider_openstack::{KEYSTONE, progress};
 
 use super::korc::{CLOUDS, Korc};
 use crate::Recipe;
@@ -166,10 +166,7 @@ fn given(korc: &Korc<'_>) -> Progress {
     let name = &korc.cloud.secret_name;
     let origin = "which korc.cloudCredentialsRef names: make it with the key clouds.yaml";
     let read = Sealed::read(korc.observed, korc.recipe.namespace(), name, origin);
-    match read.and_then(|sealed| sealed.text(CLOUDS_YAML).map(drop)) {
-        Ok(()) => Progress::Ready,
-        Err(progress) => progress,
-    }
+    progress(&read.and_then(|sealed| sealed.text(CLOUDS_YAML).map(drop)))
 }
 
 /// K-ORC's own application credential.

@@ -24,6 +24,7 @@ use c5c3_kinds::korc::{
 };
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Failure, Progress, Resource, ResourceKind, Use};
+use provider_openstack::progress;
 
 use self::korc::{Korc, PROJECT};
 use crate::Recipe;
@@ -121,10 +122,7 @@ pub fn credential(recipe: &Recipe<'_>, user: &ServiceUser) -> Progress {
         sealed.line(ID)?;
         sealed.line(SECRET)
     });
-    match whole {
-        Ok(_) => Progress::Ready,
-        Err(progress) => progress,
-    }
+    progress(&whole)
 }
 
 /// Somebody else keeps the catalogue. What was made before that was said stays: it may be in use.

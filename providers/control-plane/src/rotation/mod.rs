@@ -15,11 +15,10 @@ use c5c3_api::credential_rotation::{
 use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts::NamedRef;
 use c5c3_kinds::korc::{ApplicationCredential, Managed, Observed, User};
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
     Composer, DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Resource,
-    ResourceKind, Subject, Use,
+    ResourceKind, Subject, Use, second,
 };
 use provider_openstack::{Prerequisite, Rotations, SERVICES, exclusive, number, numbered};
 
@@ -85,8 +84,8 @@ impl Composer for CredentialRotationComposer {
         };
         Ok(CredentialRotationStatus {
             conditions: Vec::new(),
-            last_rotation: memory.rotated.map(written),
-            next_rotation: next_rotation.map(written),
+            last_rotation: memory.rotated.map(second),
+            next_rotation: next_rotation.map(second),
             current_credential_ref: named(memory.current),
             next_credential_ref: named(memory.next),
             previous_credential_ref: named(memory.previous),
@@ -240,9 +239,4 @@ fn pace(spec: &CredentialRotationSpec) -> Result<Pace, Progress> {
         grace: days(spec.grace_period_days),
         replaced: spec.replace_made_before.as_ref().map(moment).transpose()?,
     })
-}
-
-/// A moment as Kubernetes writes it, to the second.
-fn written(moment: Timestamp) -> String {
-    moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

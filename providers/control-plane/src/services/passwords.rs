@@ -3,7 +3,7 @@
 use c5c3_api::control_plane::Infrastructure;
 use c5c3_kinds::mariadb::WATCH;
 use provider_composer::{DesiredState, Generated, Lookup, Progress, Reason};
-use provider_openstack::ServiceDefinition;
+use provider_openstack::{ServiceDefinition, progress};
 
 use crate::catalogue;
 use crate::credentials::{self, ADMIN, Sealed, by_name};
@@ -100,10 +100,7 @@ impl Recipe<'_> {
             Sealed::look(self.observed, self.namespace(), secret),
             password.origin,
         ) {
-            (Lookup::Found(sealed), _) => match sealed.line(key) {
-                Ok(_) => Progress::Ready,
-                Err(progress) => progress,
-            },
+            (Lookup::Found(sealed), _) => progress(&sealed.line(key)),
             (Lookup::Missing, Origin::Made) => Progress::Ready,
             (Lookup::Missing, Origin::Given(why)) => Progress::failed(
                 Reason::WaitingFor("Secret"),
