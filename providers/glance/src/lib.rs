@@ -7,9 +7,7 @@ mod store;
 use c5c3_api::glance::GlanceSpec;
 use c5c3_api::parts::ServiceStatus;
 use k8s_openapi::api::batch::v1::CronJob;
-use k8s_openapi::api::core::v1::{
-    EnvVar, EnvVarSource, ObjectFieldSelector, PersistentVolumeClaim, Pod,
-};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
 use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
 use provider_openstack::{
@@ -146,21 +144,12 @@ fn workload(
 }
 
 /// Sets the address of a replica, by which another one fetches what was staged here.
-fn reachable(service: &Service<'_>, mut program: Program) -> Program {
+fn reachable(service: &Service<'_>, program: Program) -> Program {
     if service.common.tls.enabled {
         return program;
     }
-    program.env.push(EnvVar {
-        name: "POD_IP".to_owned(),
-        value: None,
-        value_from: Some(EnvVarSource {
-            field_ref: Some(ObjectFieldSelector {
-                field_path: "status.podIP".to_owned(),
-                ..ObjectFieldSelector::default()
-            }),
-            ..EnvVarSource::default()
-        }),
-    });
     let url = format!("http://$(POD_IP):{}", GLANCE.port());
-    program.variable("OS_DEFAULT__WORKER_SELF_REFERENCE_URL", url)
+    program
+        .field("POD_IP", "status.podIP")
+        .variable("OS_DEFAULT__WORKER_SELF_REFERENCE_URL", url)
 }
