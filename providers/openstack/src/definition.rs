@@ -71,6 +71,16 @@ impl ComponentDefinition {
         }
     }
 
+    /// A program that is ready while it has a connection, and that waits for no other component.
+    pub const fn connected(name: &'static str, condition: &'static str) -> Self {
+        Self {
+            name,
+            kind: ComponentKind::Daemon { probe: CONNECTED },
+            condition,
+            after: &[],
+        }
+    }
+
     /// The port of its endpoint, if it has one.
     pub const fn port(&self) -> Option<u16> {
         match self.kind {
@@ -131,31 +141,21 @@ pub const COMPUTES_UPGRADED: &str = "ComputesUpgraded";
 pub(crate) const AFTER_CONDUCTORS: &[&str] = &["conductor"];
 
 /// Accesses the databases for Nova's other components. Each cell has one of its own.
-pub const NOVA_CONDUCTOR: ComponentDefinition = ComponentDefinition {
-    name: "conductor",
-    kind: ComponentKind::Daemon { probe: CONNECTED },
-    condition: "ConductorReady",
-    after: &[],
-};
+pub const NOVA_CONDUCTOR: ComponentDefinition =
+    ComponentDefinition::connected("conductor", "ConductorReady");
 
 /// Chooses a host for each server.
 pub const NOVA_SCHEDULER: ComponentDefinition = ComponentDefinition {
-    name: "scheduler",
-    kind: ComponentKind::Daemon { probe: CONNECTED },
-    condition: "SchedulerReady",
     after: AFTER_CONDUCTORS,
+    ..ComponentDefinition::connected("scheduler", "SchedulerReady")
 };
 
 /// Serves the metadata of servers to Neutron's agents.
 pub const NOVA_METADATA: ComponentDefinition = ComponentDefinition {
     name: "metadata",
-    kind: ComponentKind::Wsgi {
-        module: "nova.wsgi.metadata",
-        health: "/",
-        port: 8775,
-    },
     condition: "MetadataReady",
     after: AFTER_CONDUCTORS,
+    ..ComponentDefinition::api("nova.wsgi.metadata", "/", 8775)
 };
 
 /// Shows the consoles of a cell's servers.
@@ -176,28 +176,16 @@ pub const NEUTRON_PERIODIC_WORKERS: ComponentDefinition = ComponentDefinition {
 };
 
 /// Compares Neutron's database with OVN's, and corrects OVN's.
-pub const NEUTRON_OVN_MAINTENANCE_WORKER: ComponentDefinition = ComponentDefinition {
-    name: "ovn-maintenance-worker",
-    kind: ComponentKind::Daemon { probe: CONNECTED },
-    condition: "OVNMaintenanceWorkerReady",
-    after: &[],
-};
+pub const NEUTRON_OVN_MAINTENANCE_WORKER: ComponentDefinition =
+    ComponentDefinition::connected("ovn-maintenance-worker", "OVNMaintenanceWorkerReady");
 
 /// Answers agents over the message bus. Those of OVN talk to its databases instead and need none.
-pub const NEUTRON_RPC_SERVER: ComponentDefinition = ComponentDefinition {
-    name: "rpc-server",
-    kind: ComponentKind::Daemon { probe: CONNECTED },
-    condition: "RPCServerReady",
-    after: &[],
-};
+pub const NEUTRON_RPC_SERVER: ComponentDefinition =
+    ComponentDefinition::connected("rpc-server", "RPCServerReady");
 
 /// Chooses a backend for each volume.
-pub const CINDER_SCHEDULER: ComponentDefinition = ComponentDefinition {
-    name: "scheduler",
-    kind: ComponentKind::Daemon { probe: CONNECTED },
-    condition: "SchedulerReady",
-    after: &[],
-};
+pub const CINDER_SCHEDULER: ComponentDefinition =
+    ComponentDefinition::connected("scheduler", "SchedulerReady");
 
 /// Works on the volumes of a backend. Each backend has one of its own.
 pub const CINDER_VOLUME: ComponentDefinition = ComponentDefinition {
