@@ -1,10 +1,9 @@
 //! What is read of a Deployment or StatefulSet that exists. The rest of its template is what was composed, and isn't parsed.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
-use k8s_openapi::api::apps::v1::{
-    Deployment, DeploymentCondition, DeploymentStatus, StatefulSet, StatefulSetStatus,
-};
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentCondition};
 use k8s_openapi::api::core::v1::Volume;
 use provider_composer::{Live, Resource, ResourceKind};
 use serde::Deserialize;
@@ -25,18 +24,24 @@ pub struct Seen {
     pub conditions: Option<Vec<DeploymentCondition>>,
 }
 
-/// A Deployment.
+/// What is read of a Deployment or StatefulSet, whichever `K` is.
 #[derive(Deserialize)]
-pub struct SeenDeployment {
+pub struct Read<K> {
     spec: Option<Spec>,
-    status: Option<DeploymentStatus>,
+    status: Option<Status>,
+    #[serde(skip)]
+    _kind: PhantomData<K>,
 }
 
-/// A StatefulSet.
-#[derive(Deserialize)]
-pub struct SeenStatefulSet {
-    spec: Option<Spec>,
-    status: Option<StatefulSetStatus>,
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    observed_generation: Option<i64>,
+    replicas: Option<i32>,
+    updated_replicas: Option<i32>,
+    available_replicas: Option<i32>,
+    ready_replicas: Option<i32>,
+    conditions: Option<Vec<DeploymentCondition>>,
 }
 
 /// What is read of the spec of an object that creates pods.
@@ -80,16 +85,12 @@ struct Container {
     image: Option<String>,
 }
 
-impl Resource for SeenDeployment {
-    const KIND: ResourceKind = Deployment::KIND;
+impl<K: Resource> Resource for Read<K> {
+    const KIND: ResourceKind = K::KIND;
 }
 
-impl Resource for SeenStatefulSet {
-    const KIND: ResourceKind = StatefulSet::KIND;
-}
-
-impl From<Live<SeenDeployment>> for Seen {
-    fn from(seen: Live<SeenDeployment>) -> Self {
+impl<K: Resource> From<Live<Read<K>>> for Seen {
+    fn from(seen: Live<Read<K>>) -> Self {
         let (spec, status) = (seen.body.spec.unwrap_or_default(), seen.body.status);
         let done = status.as_ref().is_some_and(|status| {
             let counts = [
@@ -100,30 +101,11 @@ impl From<Live<SeenDeployment>> for Seen {
             status.observed_generation >= seen.metadata.generation && is_all(counts, spec.replicas)
         });
         let status = status.unwrap_or_default();
+        let conditions = (K::KIND == Deployment::KIND).then_some(status.conditions);
         Self {
             done,
             ready: status.ready_replicas.unwrap_or(0),
-            conditions: Some(status.conditions.unwrap_or_default()),
-            ..Self::of(spec.template)
-        }
-    }
-}
-
-impl From<Live<SeenStatefulSet>> for Seen {
-    fn from(seen: Live<SeenStatefulSet>) -> Self {
-        let (spec, status) = (seen.body.spec.unwrap_or_default(), seen.body.status);
-        let done = status.as_ref().is_some_and(|status| {
-            let counts = [
-                Some(status.replicas),
-                status.updated_replicas,
-                status.available_replicas,
-            ];
-            status.observed_generation >= seen.metadata.generation && is_all(counts, spec.replicas)
-        });
-        let ready = status.and_then(|status| status.ready_replicas);
-        Self {
-            done,
-            ready: ready.unwrap_or(0),
+            conditions: conditions.map(Option::unwrap_or_default),
             ..Self::of(spec.template)
         }
     }
