@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use jiff::{SignedDuration, Timestamp};
-use provider_composer::{DesiredState, ExternalRequest, Failure, Lookup, ObservedState, Reason};
+use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Reason};
+use provider_openstack::external_request;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// The system, as [`ExternalRequest`] names it.
+pub(crate) use provider_openstack::after;
+
+/// The system, as [`ExternalRequest`](provider_composer::ExternalRequest) names it.
 pub const SYSTEM: &str = "nova";
 /// The cloud in the clouds.yaml.
 pub const CLOUD: &str = "nova";
@@ -309,7 +311,7 @@ impl Access {
         observed: &ObservedState<'_>,
     ) -> Lookup<T> {
         let access = self.clone();
-        let request = match request(&Query { access, question }) {
+        let request = match external_request(SYSTEM, &Query { access, question }) {
             Ok(request) => request,
             Err(error) => return Lookup::Unknown(error.to_string()),
         };
@@ -323,7 +325,7 @@ impl Access {
     /// The call can't be written.
     pub(crate) fn call(&self, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
         let access = self.clone();
-        let call = request(&Call { access, change }).map_err(|error| {
+        let call = external_request(SYSTEM, &Call { access, change }).map_err(|error| {
             let message = format!("a call of Nova can't be written: {error}");
             Failure::new(Reason::InternalError, message)
         })?;
@@ -338,20 +340,4 @@ pub fn hosts_of(name: &str) -> impl Iterator<Item = &str> {
     let without_domain = name.rmatch_indices('.');
     let without_domain = without_domain.filter_map(move |(dot, _)| name.get(..dot));
     std::iter::once(name).chain(without_domain)
-}
-
-/// A query or call as the driver gets it.
-pub(crate) fn request(content: &impl Serialize) -> serde_json::Result<ExternalRequest> {
-    Ok(ExternalRequest {
-        system: SYSTEM,
-        content: serde_json::to_string(content)?,
-    })
-}
-
-/// So many seconds from now.
-pub(crate) fn after(seconds: u32, observed: &ObservedState<'_>) -> Timestamp {
-    let then = observed
-        .now()
-        .checked_add(SignedDuration::from_secs(seconds.into()));
-    then.unwrap_or(Timestamp::MAX)
 }

@@ -8,9 +8,10 @@ use provider_composer::{
     Composer, Custom, DesiredState, Failure, Live, Lookup, ObservedState, Progress, Reason,
     Resource, Subject, Use, second,
 };
+use provider_openstack::{after, external_request};
 
 use crate::network::{Database, Network};
-use crate::ovsdb::{Access, Answer, Removal, again, external_request};
+use crate::ovsdb::{Access, Answer, Removal, SYSTEM, VALID};
 
 /// Composes OVNChassis: observes a node, and removes it from the southbound database when it is gone.
 pub struct OvnChassis;
@@ -45,7 +46,7 @@ impl Composer for OvnChassis {
             Err(progress) => (progress, subject.status.clone()),
         };
         desired.conditions.set("OVSConnected", &progress);
-        desired.requeue_at(again(observed));
+        desired.requeue_at(after(VALID, observed));
         Ok(status)
     }
 }
@@ -153,7 +154,8 @@ fn remove(
             access,
             system_id: system_id.to_owned(),
         };
-        desired.call(external_request(&removal).map_err(|error| unread(error.to_string()))?);
+        let removal = external_request(SYSTEM, &removal);
+        desired.call(removal.map_err(|error| unread(error.to_string()))?);
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use provider_composer::{
     Composer, Custom, DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Resource,
     Subject, Use,
 };
-use provider_openstack::{Cron, progress};
+use provider_openstack::{Cron, after, progress};
 
 use crate::encryption::Encryption;
 use crate::member::Members;
@@ -94,7 +94,7 @@ impl Composer for OvnCluster {
             network.backup(backup, encryption, observed, desired);
         }
         network.report(&members, &northd, desired);
-        desired.requeue_at(crate::ovsdb::again(observed));
+        desired.requeue_at(after(crate::ovsdb::VALID, observed));
         Ok(network.status(&members, encryption, &subject.status, observed))
     }
 }

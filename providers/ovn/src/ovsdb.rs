@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use jiff::{SignedDuration, Timestamp};
-use provider_composer::{ExternalRequest, Lookup, ObservedState};
+use jiff::Timestamp;
+use provider_composer::{Lookup, ObservedState};
+use provider_openstack::external_request;
 use serde::{Deserialize, Serialize};
 
-/// The system, as [`ExternalRequest`] names it.
+/// The system, as [`ExternalRequest`](provider_composer::ExternalRequest) names it.
 pub const SYSTEM: &str = "ovsdb";
 
 /// The certificate of a client of OVSDB, in PEM.
@@ -134,7 +135,7 @@ impl Answer {
 impl Query {
     /// Asks. What isn't an answer counts as unread.
     pub(crate) fn observe(&self, observed: &ObservedState<'_>) -> Lookup<Answer> {
-        let query = match external_request(self) {
+        let query = match external_request(SYSTEM, self) {
             Ok(query) => query,
             Err(error) => return Lookup::Unknown(error.to_string()),
         };
@@ -145,22 +146,6 @@ impl Query {
 
 /// How long an answer counts, in seconds.
 pub const VALID: u32 = 60;
-
-/// When it is time to ask again.
-pub(crate) fn again(observed: &ObservedState<'_>) -> Timestamp {
-    let again = observed
-        .now()
-        .checked_add(SignedDuration::from_secs(VALID.into()));
-    again.unwrap_or(Timestamp::MAX)
-}
-
-/// A query or call as its driver gets it.
-pub(crate) fn external_request(content: &impl Serialize) -> serde_json::Result<ExternalRequest> {
-    Ok(ExternalRequest {
-        system: SYSTEM,
-        content: serde_json::to_string(content)?,
-    })
-}
 
 #[cfg(test)]
 mod tests {
