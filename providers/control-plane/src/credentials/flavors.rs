@@ -4,19 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::keystone;
+pub use super::neutron::Access;
 
 /// The driver that is meant.
 pub const SYSTEM: &str = "flavors";
-
-/// How to reach a Nova. It can't be printed.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Access {
-    /// Its Keystone.
-    pub keystone: keystone::Access,
-    /// The URL of its API.
-    pub url: String,
-}
 
 /// Reads the extra specs of a flavor. The response is a map of their values by their names.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

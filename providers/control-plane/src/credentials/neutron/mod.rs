@@ -14,7 +14,7 @@ pub use model::Model;
 /// The driver that is meant.
 pub const SYSTEM: &str = "neutron";
 
-/// How to get at a Neutron. It can't be printed.
+/// How to get at a Neutron, or at another service of a cloud. It can't be printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
     /// Its Keystone.
