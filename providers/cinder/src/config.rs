@@ -3,6 +3,7 @@
 use c5c3_api::cinder::CinderSpec;
 use provider_openstack::{
     Config, Database, Files, KeystoneAccess, Messaging, Owned, Policy, Release, Service,
+    owned_options,
 };
 
 use crate::{file, locks};
@@ -21,46 +22,34 @@ const MEMBER: &str = "nothing: each member is known by its pod";
 const LOCKS: &str = "nothing: members lock by rows of Cinder's database";
 const SHUTDOWN: &str = "nothing: it follows from the pods' termination grace period";
 /// What users set elsewhere.
-const OWNED: [Owned<'static>; 26] = [
-    Owned::option("DEFAULT", "api_paste_config", IMAGE),
-    Owned::option(
-        "DEFAULT",
-        "auth_strategy",
-        "nothing: requests without a token are refused",
-    ),
-    Owned::option("DEFAULT", "backup_ceph_conf", "backup.rbd"),
-    Owned::option("DEFAULT", "backup_ceph_pool", "backup.rbd"),
-    Owned::option("DEFAULT", "backup_ceph_user", "backup.rbd"),
-    Owned::option("DEFAULT", "backup_driver", "backup"),
-    Owned::option("DEFAULT", "backup_s3_ca_cert_file", "backup.s3"),
-    Owned::option("DEFAULT", "backup_s3_endpoint_url", "backup.s3"),
-    Owned::option("DEFAULT", "backup_s3_store_access_key", "backup.s3"),
-    Owned::option("DEFAULT", "backup_s3_store_bucket", "backup.s3"),
-    Owned::option("DEFAULT", "backup_s3_store_secret_key", "backup.s3"),
-    Owned::option(
-        "DEFAULT",
-        "cinder_internal_tenant_project_id",
-        "imageVolumeCache.projectId",
-    ),
-    Owned::option(
-        "DEFAULT",
-        "cinder_internal_tenant_user_id",
-        "imageVolumeCache.userId",
-    ),
-    Owned::option("DEFAULT", "cluster", MEMBER),
-    Owned::option("DEFAULT", "default_volume_type", "defaultVolumeType"),
-    Owned::option("DEFAULT", "enabled_backends", "backends"),
-    Owned::option("DEFAULT", "graceful_shutdown_timeout", SHUTDOWN),
-    Owned::option("DEFAULT", "host", MEMBER),
-    Owned::option("DEFAULT", "rootwrap_config", IMAGE),
-    Owned::option("DEFAULT", "transport_url", "messaging"),
-    Owned::option("coordination", "backend_url", LOCKS),
-    Owned::option("database", "connection", "database"),
-    Owned::section("glance", "keystone"),
-    Owned::section("nova", "keystone"),
-    Owned::section("service_user", "keystone"),
-    Owned::section("privsep_osbrick", IMAGE),
-];
+const OWNED: [Owned<'static>; 26] = owned_options! {
+    "DEFAULT", "api_paste_config" => IMAGE;
+    "DEFAULT", "auth_strategy" => "nothing: requests without a token are refused";
+    "DEFAULT", "backup_ceph_conf" => "backup.rbd";
+    "DEFAULT", "backup_ceph_pool" => "backup.rbd";
+    "DEFAULT", "backup_ceph_user" => "backup.rbd";
+    "DEFAULT", "backup_driver" => "backup";
+    "DEFAULT", "backup_s3_ca_cert_file" => "backup.s3";
+    "DEFAULT", "backup_s3_endpoint_url" => "backup.s3";
+    "DEFAULT", "backup_s3_store_access_key" => "backup.s3";
+    "DEFAULT", "backup_s3_store_bucket" => "backup.s3";
+    "DEFAULT", "backup_s3_store_secret_key" => "backup.s3";
+    "DEFAULT", "cinder_internal_tenant_project_id" => "imageVolumeCache.projectId";
+    "DEFAULT", "cinder_internal_tenant_user_id" => "imageVolumeCache.userId";
+    "DEFAULT", "cluster" => MEMBER;
+    "DEFAULT", "default_volume_type" => "defaultVolumeType";
+    "DEFAULT", "enabled_backends" => "backends";
+    "DEFAULT", "graceful_shutdown_timeout" => SHUTDOWN;
+    "DEFAULT", "host" => MEMBER;
+    "DEFAULT", "rootwrap_config" => IMAGE;
+    "DEFAULT", "transport_url" => "messaging";
+    "coordination", "backend_url" => LOCKS;
+    "database", "connection" => "database";
+    "glance" => "keystone";
+    "nova" => "keystone";
+    "service_user" => "keystone";
+    "privsep_osbrick" => IMAGE;
+};
 /// What users set elsewhere of backends.
 pub const BACKEND: [Owned<'static>; 11] = [
     Owned::option(LISTED, "backend_host", MEMBER),

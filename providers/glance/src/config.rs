@@ -1,7 +1,7 @@
 //! glance-api.conf, section by section.
 
 use c5c3_api::glance::ImageCache;
-use provider_openstack::{Config, Database, Files, KeystoneAccess, Owned, Service};
+use provider_openstack::{Config, Database, Files, KeystoneAccess, Owned, Service, owned_options};
 
 use crate::cache;
 use crate::store::{self, Store};
@@ -27,30 +27,22 @@ const LOCAL: [&str; 12] = [
 ];
 const ON_ITS_WAY: &str = "nothing: what is on its way to a store has a place of its own";
 /// What users set elsewhere.
-pub const OWNED: [Owned<'_>; 14] = [
-    Owned::option("DEFAULT", "enabled_backends", "storage"),
-    Owned::option("DEFAULT", "image_cache_dir", "cache"),
-    Owned::option("DEFAULT", "image_cache_driver", "cache"),
-    Owned::option("DEFAULT", "image_cache_max_size", "cache"),
-    Owned::option(
-        "DEFAULT",
-        "worker_self_reference_url",
-        "nothing: each replica is told its own",
-    ),
-    Owned::option("database", "connection", "database"),
-    Owned::section("file", "storage"),
-    Owned::section("glance_store", "storage"),
-    Owned::section("os_glance_staging_store", ON_ITS_WAY),
-    Owned::section("os_glance_tasks_store", ON_ITS_WAY),
-    Owned::option(
-        "oslo_concurrency",
-        "lock_path",
-        "nothing: only there can be written",
-    ),
-    Owned::option("paste_deploy", "config_file", "nothing: it is the image's"),
-    Owned::section("rbd", "storage"),
-    Owned::section("s3", "storage"),
-];
+pub const OWNED: [Owned<'_>; 14] = owned_options! {
+    "DEFAULT", "enabled_backends" => "storage";
+    "DEFAULT", "image_cache_dir" => "cache";
+    "DEFAULT", "image_cache_driver" => "cache";
+    "DEFAULT", "image_cache_max_size" => "cache";
+    "DEFAULT", "worker_self_reference_url" => "nothing: each replica is told its own";
+    "database", "connection" => "database";
+    "file" => "storage";
+    "glance_store" => "storage";
+    "os_glance_staging_store" => ON_ITS_WAY;
+    "os_glance_tasks_store" => ON_ITS_WAY;
+    "oslo_concurrency", "lock_path" => "nothing: only there can be written";
+    "paste_deploy", "config_file" => "nothing: it is the image's";
+    "rbd" => "storage";
+    "s3" => "storage";
+};
 
 /// The configuration of Glance.
 pub fn glance_api_conf(

@@ -1,7 +1,9 @@
 //! keystone.conf, section by section.
 
 use c5c3_api::keystone::KeystoneSpec;
-use provider_openstack::{CacheServer, Config, Database, Files, Owned, Service, configure_cache};
+use provider_openstack::{
+    CacheServer, Config, Database, Files, Owned, Service, configure_cache, owned_options,
+};
 
 /// Where the keys of tokens are.
 pub const FERNET_KEYS: &str = "/var/lib/keystone/fernet-keys";
@@ -10,23 +12,15 @@ pub const CREDENTIAL_KEYS: &str = "/var/lib/keystone/credential-keys";
 
 const CREDENTIALS: &str = "nothing: credential keys are the operator's alone";
 /// What users set elsewhere.
-pub const OWNED: [Owned; 7] = [
-    Owned::option("cache", "backend", "cache.backend"),
-    Owned::option(
-        "cache",
-        "memcache_servers",
-        "cache.servers or cache.clusterRef",
-    ),
-    Owned::section("credential", CREDENTIALS),
-    Owned::option("database", "connection", "database"),
-    Owned::section("fernet_receipts", "fernet"),
-    Owned::section("fernet_tokens", "fernet"),
-    Owned::option(
-        "token",
-        "provider",
-        "nothing: the keys that are kept are fernet's",
-    ),
-];
+pub const OWNED: [Owned; 7] = owned_options! {
+    "cache", "backend" => "cache.backend";
+    "cache", "memcache_servers" => "cache.servers or cache.clusterRef";
+    "credential" => CREDENTIALS;
+    "database", "connection" => "database";
+    "fernet_receipts" => "fernet";
+    "fernet_tokens" => "fernet";
+    "token", "provider" => "nothing: the keys that are kept are fernet's";
+};
 
 /// Loggers that say more than is of use, and how much they may. The one of the keys warns at each token that the folder of
 /// a mounted Secret can be listed by everybody in the container.

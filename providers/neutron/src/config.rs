@@ -2,57 +2,37 @@
 
 use c5c3_api::neutron::{Ml2, NetworkType, NeutronSpec, Plugin};
 use provider_openstack::{
-    Config, Database, Files, KeystoneAccess, Messaging, Owned, Release, Service,
+    Config, Database, Files, KeystoneAccess, Messaging, Owned, Release, Service, owned_options,
 };
 
 use crate::ovn::Ovn;
 
 /// What users set elsewhere.
-pub const OWNED: [Owned; 22] = [
-    Owned::option(
-        "DEFAULT",
-        "auth_strategy",
-        "nothing: requests without a token are refused",
-    ),
-    Owned::option(
-        "DEFAULT",
-        "core_plugin",
-        "nothing: ML2 with OVN's driver is the only one",
-    ),
-    Owned::option("DEFAULT", "service_plugins", "plugins"),
-    Owned::option("DEFAULT", "global_physnet_mtu", "ml2.mtu"),
-    Owned::option("DEFAULT", "dns_domain", "dns.domain"),
-    Owned::option(
-        "DEFAULT",
-        "default_availability_zones",
-        "defaultAvailabilityZones",
-    ),
-    Owned::option("DEFAULT", "rpc_workers", "rpcServer"),
-    Owned::option("DEFAULT", "rpc_state_report_workers", "rpcServer"),
-    Owned::option("DEFAULT", "transport_url", "messaging"),
-    Owned::option("database", "connection", "database"),
-    Owned::option("ml2", "type_drivers", "ml2.typeDrivers"),
-    Owned::option("ml2", "tenant_network_types", "ml2.tenantNetworkTypes"),
-    Owned::option("ml2", "project_network_types", "ml2.tenantNetworkTypes"),
-    Owned::option("ml2", "mechanism_drivers", "ml2.mechanismDrivers"),
-    Owned::option("ml2", "extension_drivers", "ml2.extensionDrivers"),
-    Owned::option("ml2_type_flat", "flat_networks", "ml2.physicalNetworks"),
-    Owned::option(
-        "ml2_type_vlan",
-        "network_vlan_ranges",
-        "ml2.physicalNetworks",
-    ),
+pub const OWNED: [Owned; 22] = owned_options! {
+    "DEFAULT", "auth_strategy" => "nothing: requests without a token are refused";
+    "DEFAULT", "core_plugin" => "nothing: ML2 with OVN's driver is the only one";
+    "DEFAULT", "service_plugins" => "plugins";
+    "DEFAULT", "global_physnet_mtu" => "ml2.mtu";
+    "DEFAULT", "dns_domain" => "dns.domain";
+    "DEFAULT", "default_availability_zones" => "defaultAvailabilityZones";
+    "DEFAULT", "rpc_workers" => "rpcServer";
+    "DEFAULT", "rpc_state_report_workers" => "rpcServer";
+    "DEFAULT", "transport_url" => "messaging";
+    "database", "connection" => "database";
+    "ml2", "type_drivers" => "ml2.typeDrivers";
+    "ml2", "tenant_network_types" => "ml2.tenantNetworkTypes";
+    "ml2", "project_network_types" => "ml2.tenantNetworkTypes";
+    "ml2", "mechanism_drivers" => "ml2.mechanismDrivers";
+    "ml2", "extension_drivers" => "ml2.extensionDrivers";
+    "ml2_type_flat", "flat_networks" => "ml2.physicalNetworks";
+    "ml2_type_vlan", "network_vlan_ranges" => "ml2.physicalNetworks";
     // That of agents for DHCP and routers, which OVN replaces.
-    Owned::option(
-        "agent",
-        "availability_zone",
-        "availabilityZone of HypervisorShares, which with claims is the label availability-zone of the pool",
-    ),
-    Owned::option("ovn", "ovn_nb_connection", "ovn"),
-    Owned::option("ovn", "ovn_sb_connection", "ovn"),
-    Owned::section("nova", "keystone"),
-    Owned::section("placement", "keystone"),
-];
+    "agent", "availability_zone" => "availabilityZone of HypervisorShares, which with claims is the label availability-zone of the pool";
+    "ovn", "ovn_nb_connection" => "ovn";
+    "ovn", "ovn_sb_connection" => "ovn";
+    "nova" => "keystone";
+    "placement" => "keystone";
+};
 
 /// Identifiers of tunnels, as Neutron's documentation has them for OVN.
 const TUNNELS: &str = "1:65536";

@@ -8,6 +8,7 @@ use c5c3_api::parts::{CacheBackend, Exposure};
 use provider_openstack::{
     CERTIFICATE, CacheServer, Config, DATABASE_AUTHORITY, Database, Files, KeystoneAccess,
     Messaging, NOVA, NOVA_NOVNCPROXY, Owned, Policy, Prerequisite, Service, configure_cache,
+    owned_options,
 };
 
 /// The configuration file.
@@ -35,32 +36,20 @@ const FILTERS: [&str; 7] = [
 const DISTINCT: &str = "nothing: the operator sets it for each part of Nova";
 const URLS: &str = "database";
 /// What users set elsewhere.
-pub const OWNED: [Owned<'_>; 12] = [
-    Owned::option("DEFAULT", "host", DISTINCT),
-    Owned::option("DEFAULT", "state_path", DISTINCT),
-    Owned::option("DEFAULT", "transport_url", "messaging"),
-    Owned::option("api_database", "connection", URLS),
-    Owned::option("database", "connection", URLS),
-    Owned::option("cache", "backend", "cache"),
-    Owned::option("cache", "memcache_servers", "cache"),
-    Owned::option(
-        "filter_scheduler",
-        "external_scheduler_api_url",
-        "scheduler.externalScheduler",
-    ),
-    Owned::option(
-        "neutron",
-        "metadata_proxy_shared_secret",
-        "nothing: it is in the Secret <nova>-metadata",
-    ),
-    Owned::option("oslo_concurrency", "lock_path", DISTINCT),
-    Owned::section("service_user", "keystone"),
-    Owned::option(
-        "upgrade_levels",
-        "compute",
-        "nothing: it follows from the computes that run",
-    ),
-];
+pub const OWNED: [Owned<'_>; 12] = owned_options! {
+    "DEFAULT", "host" => DISTINCT;
+    "DEFAULT", "state_path" => DISTINCT;
+    "DEFAULT", "transport_url" => "messaging";
+    "api_database", "connection" => URLS;
+    "database", "connection" => URLS;
+    "cache", "backend" => "cache";
+    "cache", "memcache_servers" => "cache";
+    "filter_scheduler", "external_scheduler_api_url" => "scheduler.externalScheduler";
+    "neutron", "metadata_proxy_shared_secret" => "nothing: it is in the Secret <nova>-metadata";
+    "oslo_concurrency", "lock_path" => DISTINCT;
+    "service_user" => "keystone";
+    "upgrade_levels", "compute" => "nothing: it follows from the computes that run";
+};
 
 /// What the configuration of every part has, whatever its database and message bus.
 pub struct Shared {

@@ -20,6 +20,20 @@ pub struct Owned<'a> {
     instead: &'static str,
 }
 
+/// A table of [`Owned`] options, each with its section and what a user sets instead. A row without an option is a whole section.
+#[macro_export]
+macro_rules! owned_options {
+    (@row $section:tt, $instead:expr) => {
+        $crate::Owned::section($section, $instead)
+    };
+    (@row $section:tt, $option:tt, $instead:expr) => {
+        $crate::Owned::option($section, $option, $instead)
+    };
+    ($($section:tt $(, $option:tt)? => $instead:expr;)+) => {
+        [$($crate::owned_options!(@row $section $(, $option)?, $instead)),+]
+    };
+}
+
 const LOGS: &str = "nothing: logs go to standard error, where Kubernetes takes them";
 /// What is the operator's in every service.
 const OWNED: [Owned; 7] = [

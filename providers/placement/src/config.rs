@@ -1,16 +1,12 @@
 //! placement.conf, section by section.
 
-use provider_openstack::{Config, Database, Files, KeystoneAccess, Owned, Service};
+use provider_openstack::{Config, Database, Files, KeystoneAccess, Owned, Service, owned_options};
 
 /// What users set elsewhere.
-pub const OWNED: [Owned; 2] = [
-    Owned::option(
-        "api",
-        "auth_strategy",
-        "nothing: every request needs a token",
-    ),
-    Owned::option("placement_database", "connection", "database"),
-];
+pub const OWNED: [Owned; 2] = owned_options! {
+    "api", "auth_strategy" => "nothing: every request needs a token";
+    "placement_database", "connection" => "database";
+};
 
 /// The configuration of Placement.
 pub fn placement_conf(

@@ -1,42 +1,23 @@
 //! tempest.conf, section by section, and the choice of tests.
 
 use c5c3_api::tempest::{TempestSpec, tested_services};
-use provider_openstack::{Config, Files, KeystoneAccess, Owned, Service};
+use provider_openstack::{Config, Files, KeystoneAccess, Owned, Service, owned_options};
 use serde_json::{Value, json};
 
 /// The folder in which a run writes.
 const WORKSPACE: &str = "/tmp/tempest";
 
 /// What users set elsewhere.
-pub const OWNED: [Owned<'_>; 8] = [
-    Owned::section(
-        "auth",
-        "nothing: each run has an administrator and projects of its own",
-    ),
-    Owned::section("service_available", "tests.services"),
-    Owned::option("identity", "uri_v3", "keystone.authUrl"),
-    Owned::option("identity", "region", "keystone.region"),
-    Owned::option(
-        "identity",
-        "default_domain_id",
-        "nothing: each run has a domain of its own",
-    ),
-    Owned::option(
-        "identity",
-        "ca_certificates_file",
-        "nothing: the CA is in the Secret of Keystone's certificate",
-    ),
-    Owned::option(
-        "DEFAULT",
-        "resource_name_prefix",
-        "nothing: by it what a run leaves behind is found and deleted",
-    ),
-    Owned::option(
-        "oslo_concurrency",
-        "lock_path",
-        "nothing: a run writes to its pod only",
-    ),
-];
+pub const OWNED: [Owned<'_>; 8] = owned_options! {
+    "auth" => "nothing: each run has an administrator and projects of its own";
+    "service_available" => "tests.services";
+    "identity", "uri_v3" => "keystone.authUrl";
+    "identity", "region" => "keystone.region";
+    "identity", "default_domain_id" => "nothing: each run has a domain of its own";
+    "identity", "ca_certificates_file" => "nothing: the CA is in the Secret of Keystone's certificate";
+    "DEFAULT", "resource_name_prefix" => "nothing: by it what a run leaves behind is found and deleted";
+    "oslo_concurrency", "lock_path" => "nothing: a run writes to its pod only";
+};
 
 /// The configuration of Tempest, without accounts and what each run discovers.
 pub fn tempest_conf(
