@@ -201,43 +201,25 @@ pub struct Checksum {
     value: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Algorithm {
-    Sha256,
-    Sha512,
-}
+/// An algorithm, and the number of hexadecimal digits of its checksums.
+type Algorithm = (&'static str, usize);
 
-impl Algorithm {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Sha256 => "sha256",
-            Self::Sha512 => "sha512",
-        }
-    }
-
-    /// The number of hexadecimal digits of a checksum.
-    const fn digits(self) -> usize {
-        match self {
-            Self::Sha256 => 64,
-            Self::Sha512 => 128,
-        }
-    }
-}
+const ALGORITHMS: [Algorithm; 2] = [("sha256", 64), ("sha512", 128)];
 
 impl Checksum {
     fn parse(text: &str) -> Option<Self> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        let mut known = [Algorithm::Sha256, Algorithm::Sha512].into_iter();
         let (name, value) = text.split_once(':')?;
-        let algorithm = known.find(|algorithm| algorithm.name() == name)?;
+        let mut known = ALGORITHMS.into_iter();
+        let algorithm = known.find(|(algorithm, _)| *algorithm == name)?;
         let value = value.to_owned();
-        (value.len() == algorithm.digits() && value.bytes().all(is_digit))
+        (value.len() == algorithm.1 && value.bytes().all(is_digit))
             .then_some(Self { algorithm, value })
     }
 
     /// The algorithm: `sha256` or `sha512`.
     pub fn algorithm(&self) -> &'static str {
-        self.algorithm.name()
+        self.algorithm.0
     }
 
     /// The value, in hexadecimal digits.

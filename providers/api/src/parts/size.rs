@@ -20,41 +20,18 @@ pub struct Size {
     unit: Unit,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Unit {
-    Mi,
-    Gi,
-    Ti,
-    M,
-    G,
-    T,
-}
+/// A unit, and its bytes.
+type Unit = (&'static str, u64);
 
-impl Unit {
-    const ALL: [Self; 6] = [Self::Mi, Self::Gi, Self::Ti, Self::M, Self::G, Self::T];
-
-    fn suffix(self) -> &'static str {
-        match self {
-            Self::Mi => "Mi",
-            Self::Gi => "Gi",
-            Self::Ti => "Ti",
-            Self::M => "M",
-            Self::G => "G",
-            Self::T => "T",
-        }
-    }
-
-    fn bytes(self) -> u64 {
-        match self {
-            Self::Mi => 1 << 20,
-            Self::Gi => 1 << 30,
-            Self::Ti => 1 << 40,
-            Self::M => 1_000_000,
-            Self::G => 1_000_000_000,
-            Self::T => 1_000_000_000_000,
-        }
-    }
-}
+const GIBIBYTE: Unit = ("Gi", 1 << 30);
+const UNITS: [Unit; 6] = [
+    ("Mi", 1 << 20),
+    GIBIBYTE,
+    ("Ti", 1 << 40),
+    ("M", 1_000_000),
+    ("G", 1_000_000_000),
+    ("T", 1_000_000_000_000),
+];
 
 impl Size {
     fn parse(text: &str) -> Option<Self> {
@@ -63,7 +40,7 @@ impl Size {
             .unwrap_or(text.len());
         let (digits, suffix) = text.split_at(end);
         let number = digits.parse().ok()?;
-        let unit = Unit::ALL.into_iter().find(|unit| unit.suffix() == suffix)?;
+        let unit = UNITS.into_iter().find(|(unit, _)| *unit == suffix)?;
         (digits.len() <= 6 && !digits.starts_with('0')).then_some(Self { number, unit })
     }
 
@@ -71,19 +48,19 @@ impl Size {
     pub(crate) const fn gibibytes(number: u32) -> Self {
         Self {
             number,
-            unit: Unit::Gi,
+            unit: GIBIBYTE,
         }
     }
 
     /// The size in bytes.
     pub fn bytes(&self) -> u64 {
-        u64::from(self.number) * self.unit.bytes()
+        u64::from(self.number) * self.unit.1
     }
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}{}", self.number, self.unit.suffix())
+        write!(out, "{}{}", self.number, self.unit.0)
     }
 }
 
