@@ -89,7 +89,11 @@ impl Pods {
         let (labels, service) = (component.selector(), component.service);
         let mut program = self.program.clone();
         if !service.definition.buses.is_empty() {
-            program = name_queues(program, &component.container());
+            // Two processes with the same name would receive each other's replies. The host name isn't suitable: Kubernetes shortens it to
+            // 63 characters, which may remove the part that distinguishes two pods.
+            program = program
+                .field(HOST_NAME, "metadata.name")
+                .variable(PROCESS_NAME, component.container());
         }
         if let ComponentKind::Wsgi { module, port, .. } = component.definition.kind {
             let proxied = self.reverse_proxy.is_some();
@@ -238,12 +242,4 @@ fn probe(path: &str, port: &IntOrString, encrypted: bool) -> Probe {
         timeout_seconds: Some(5),
         ..Probe::default()
     }
-}
-
-/// Names the queues of a container by its pod and its own name. Two processes with the same name would receive each other's replies.
-/// The host name isn't suitable: Kubernetes shortens it to 63 characters, which may remove the part that distinguishes two pods.
-fn name_queues(program: Program, container: &str) -> Program {
-    program
-        .field(HOST_NAME, "metadata.name")
-        .variable(PROCESS_NAME, container)
 }

@@ -89,7 +89,10 @@ pub fn uses() -> Vec<Use> {
 /// The user has to change something; the failure says what.
 pub fn compose(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Result<Catalogue, Failure> {
     if !recipe.korc.enabled {
-        return Ok(Catalogue::of(abstain(recipe, desired)));
+        // What was made before that was said stays: it may be in use.
+        keep(recipe, desired);
+        let credentials = service_users(recipe).map(|user| credential(recipe, user));
+        return Ok(Catalogue::of(first_unready(credentials)));
     }
     let mut korc = Korc::new(recipe, desired);
     let imports = imports::compose(&mut korc)?;
@@ -123,13 +126,6 @@ pub fn credential(recipe: &Recipe<'_>, user: &ServiceUser) -> Progress {
         sealed.line(SECRET)
     });
     progress(&whole)
-}
-
-/// Somebody else keeps the catalogue. What was made before that was said stays: it may be in use.
-fn abstain(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Progress {
-    keep(recipe, desired);
-    let credentials = service_users(recipe).map(|user| credential(recipe, user));
-    first_unready(credentials)
 }
 
 /// The first that isn't ready: a failure before anything that is only waited for.

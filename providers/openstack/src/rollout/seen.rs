@@ -98,7 +98,9 @@ impl<K: Resource> From<Live<Read<K>>> for Seen {
                 status.updated_replicas,
                 status.available_replicas,
             ];
-            status.observed_generation >= seen.metadata.generation && is_all(counts, spec.replicas)
+            let all = spec.replicas.unwrap_or(1);
+            status.observed_generation >= seen.metadata.generation
+                && counts.iter().all(|count| *count == Some(all))
         });
         let status = status.unwrap_or_default();
         let conditions = (K::KIND == Deployment::KIND).then_some(status.conditions);
@@ -127,10 +129,4 @@ impl Seen {
             conditions: None,
         }
     }
-}
-
-/// Whether each count is that of all replicas.
-fn is_all(counts: [Option<i32>; 3], replicas: Option<i32>) -> bool {
-    let all = replicas.unwrap_or(1);
-    counts.iter().all(|count| *count == Some(all))
 }
