@@ -181,15 +181,6 @@ impl Plugin {
     pub fn all() -> Vec<Self> {
         vec![Self::Qos, Self::PortForwarding, Self::Trunk]
     }
-
-    /// The name of Neutron's plugin.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Qos => "qos",
-            Self::PortForwarding => "port_forwarding",
-            Self::Trunk => "trunk",
-        }
-    }
 }
 
 /// Names of ports.

@@ -1,6 +1,7 @@
 //! neutron.conf, section by section. It has the options of ML2 and of OVN's driver too: all of Neutron's programs read both.
 
 use c5c3_api::neutron::{Ml2, NetworkType, NeutronSpec, Plugin};
+use c5c3_api::parts::name_of;
 use provider_openstack::{
     Config, Database, Files, KeystoneAccess, Messaging, Owned, Release, Service, owned_options,
 };
@@ -63,12 +64,13 @@ impl Facts<'_> {
         let Self { service, spec, .. } = self;
         let mut config = Config::base();
         let workers = u8::from(spec.rpc_server.is_some());
-        let plugins = spec.plugins.iter().map(|plugin| plugin.name());
+        let plugins = spec.plugins.iter().map(name_of);
+        let plugins = std::iter::once("ovn-router".to_owned()).chain(plugins);
         let section = config.section("DEFAULT");
         section
             .set("auth_strategy", "keystone")
             .set("core_plugin", "ml2")
-            .list("service_plugins", ["ovn-router"].into_iter().chain(plugins))
+            .list("service_plugins", plugins)
             .set("global_physnet_mtu", spec.ml2.mtu)
             .set("state_path", "/tmp")
             .set("rpc_workers", workers)
@@ -115,8 +117,8 @@ impl Facts<'_> {
         };
         config
             .section("ml2")
-            .list("type_drivers", ml2.type_drivers.iter().map(name))
-            .list(project_types, ml2.tenant_network_types.iter().map(name))
+            .list("type_drivers", ml2.type_drivers.iter().map(name_of))
+            .list(project_types, ml2.tenant_network_types.iter().map(name_of))
             .list("mechanism_drivers", &ml2.mechanism_drivers)
             .list("extension_drivers", self.extension_drivers())
             .set("path_mtu", ml2.mtu);
@@ -166,14 +168,4 @@ fn vlan_ranges(ml2: &Ml2) -> impl Iterator<Item = String> {
             Some(range) => format!("{}:{}:{}", network.name, range.first(), range.last()),
             None => network.name.clone(),
         })
-}
-
-fn name(kind: &NetworkType) -> &'static str {
-    match kind {
-        NetworkType::Geneve => "geneve",
-        NetworkType::Vxlan => "vxlan",
-        NetworkType::Vlan => "vlan",
-        NetworkType::Flat => "flat",
-        NetworkType::Local => "local",
-    }
 }

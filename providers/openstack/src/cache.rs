@@ -1,6 +1,6 @@
 //! The cache of a service.
 
-use c5c3_api::parts::{Cache, CacheBackend, HostPort};
+use c5c3_api::parts::{Cache, CacheBackend, HostPort, name_of};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service as KubernetesService;
 use provider_composer::{Progress, Reason};
@@ -98,7 +98,7 @@ pub fn configure(section: &mut Section, wanted: CacheBackend, servers: &[CacheSe
     });
     section
         .set("enabled", true)
-        .set("backend", backend(wanted))
+        .set("backend", name_of(wanted))
         .list("memcache_servers", servers);
     if wanted == CacheBackend::Pymemcache {
         // Without a retry, a request fails if a server is unavailable; with it, the lookup is a cache miss. No server is ever
@@ -107,15 +107,6 @@ pub fn configure(section: &mut Section, wanted: CacheBackend, servers: &[CacheSe
             .set("enable_retry_client", true)
             .set("retry_attempts", 2)
             .set("hashclient_retry_attempts", u32::MAX);
-    }
-}
-
-fn backend(backend: CacheBackend) -> &'static str {
-    match backend {
-        CacheBackend::Pymemcache => "dogpile.cache.pymemcache",
-        CacheBackend::Memcached => "dogpile.cache.memcached",
-        CacheBackend::Bmemcached => "dogpile.cache.bmemcached",
-        CacheBackend::Pool => "oslo_cache.memcache_pool",
     }
 }
 

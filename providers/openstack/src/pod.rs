@@ -5,8 +5,7 @@ mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use c5c3_api::parts::topology::{TaintEffect, TolerationOperator};
-use c5c3_api::parts::{Image, PullPolicy, Resources, Topology};
+use c5c3_api::parts::{Image, Resources, Topology, name_of};
 use k8s_openapi::api::core::v1::{
     Capabilities, Container, EnvVar, EnvVarSource, LocalObjectReference, ObjectFieldSelector,
     PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile, SecurityContext, Toleration,
@@ -219,7 +218,7 @@ fn container_of(
     Container {
         name: name.to_owned(),
         image: Some(settings.image.to_owned()),
-        image_pull_policy: settings.pull.pull_policy.map(pull_policy),
+        image_pull_policy: settings.pull.pull_policy.map(name_of),
         command: Some(command),
         resources: Some(bounded(resources)),
         security_context: Some(confined()),
@@ -345,33 +344,15 @@ pub fn requirements(resources: &Resources) -> ResourceRequirements {
 
 /// The taints that pods tolerate.
 pub fn tolerations(topology: &Topology) -> Vec<Toleration> {
-    let operator = |operator| match operator {
-        TolerationOperator::Equal => "Equal".to_owned(),
-        TolerationOperator::Exists => "Exists".to_owned(),
-    };
-    let effect = |effect| match effect {
-        TaintEffect::NoSchedule => "NoSchedule".to_owned(),
-        TaintEffect::PreferNoSchedule => "PreferNoSchedule".to_owned(),
-        TaintEffect::NoExecute => "NoExecute".to_owned(),
-    };
     let each = topology.tolerations.iter();
     each.map(|toleration| Toleration {
         key: toleration.key.clone(),
-        operator: toleration.operator.map(operator),
+        operator: toleration.operator.map(name_of),
         value: toleration.value.clone(),
-        effect: toleration.effect.map(effect),
+        effect: toleration.effect.map(name_of),
         toleration_seconds: toleration.toleration_seconds.map(i64::from),
     })
     .collect()
-}
-
-fn pull_policy(policy: PullPolicy) -> String {
-    match policy {
-        PullPolicy::Always => "Always",
-        PullPolicy::IfNotPresent => "IfNotPresent",
-        PullPolicy::Never => "Never",
-    }
-    .to_owned()
 }
 
 fn some<T>(items: impl Iterator<Item = T>) -> Option<Vec<T>> {

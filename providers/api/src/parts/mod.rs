@@ -27,6 +27,9 @@ pub mod switch;
 pub mod tls;
 pub mod topology;
 
+use serde::Serialize;
+use serde_json::Value;
+
 pub use self::{
     agent_endpoint::AgentEndpoint,
     autoscaling::Autoscaling,
@@ -59,4 +62,12 @@ pub use self::{
 /// Whether a value is what it would be if it were left out, and so need not be written.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+/// The name of a variant, as documents have it.
+pub fn name_of(variant: impl Serialize) -> String {
+    match serde_json::to_value(variant) {
+        Ok(Value::String(name)) => name,
+        _ => String::new(),
+    }
 }

@@ -1,6 +1,7 @@
 //! libvirt and nova-compute: servers.
 
 use c5c3_api::hypervisor::{AgentImages, Agents, HypervisorPoolSpec, Virtualization};
+use c5c3_api::parts::name_of;
 use k8s_openapi::api::core::v1::{Container, Probe};
 use provider_openstack::{Prerequisite, digest, empty_dir, secret_volume, variable};
 
@@ -24,9 +25,10 @@ pub fn libvirt(
 ) -> Agent {
     let image = images::libvirt(images);
     let encrypted = settings.issuer_ref.is_some();
+    let virtualization = variable("VIRTUALIZATION", name_of(settings.hosts.virtualization));
     // Starts processes in control groups of the node, gives them devices of the node, and reads all of their memory.
     let mut daemon = Container {
-        env: Some(vec![variable("VIRTUALIZATION", virtualization(settings))]),
+        env: Some(vec![virtualization]),
         args: Some(vec!["--listen".to_owned()]).filter(|_| encrypted),
         resources: Some(resources("100m", "128Mi", "2Gi")),
         readiness_probe: Some(probe(&["virsh", "--connect", "qemu:///system", "version"])),
@@ -106,7 +108,7 @@ pub fn nova_compute(
     let reserved = &pool.system_reserved;
     let mut env = node_variables();
     env.extend([
-        variable("VIRTUALIZATION", virtualization(settings)),
+        variable("VIRTUALIZATION", name_of(settings.hosts.virtualization)),
         variable("LIVE_MIGRATION", if encrypted { "true" } else { "false" }),
         variable("RESERVED_MEMORY", reserved.memory_mb.to_string()),
         variable("RESERVED_DISK", reserved.disk_mb.to_string()),
@@ -166,11 +168,4 @@ pub fn nova_compute(
         configuration: digest([nova.digest().as_str(), providers]),
         ..Agent::default()
     })
-}
-
-fn virtualization(settings: &Agents) -> &'static str {
-    match settings.hosts.virtualization {
-        Virtualization::Kvm => "kvm",
-        Virtualization::Qemu => "qemu",
-    }
 }

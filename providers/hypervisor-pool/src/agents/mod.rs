@@ -6,7 +6,7 @@ pub mod migration;
 mod network;
 pub mod uplinks;
 
-use c5c3_api::hypervisor::{Agents, Datapath};
+use c5c3_api::hypervisor::Agents;
 use k8s_openapi::api::core::v1::{Container, Volume, VolumeMount};
 
 pub use self::compute::{libvirt, nova_compute};
@@ -23,13 +23,6 @@ pub const PROVIDERS: &str = "providers";
 
 fn run_openvswitch() -> Volume {
     host_folder("run-openvswitch", "/run/openvswitch")
-}
-
-fn datapath(settings: &Agents) -> &'static str {
-    match settings.hosts.datapath {
-        Datapath::System => "system",
-        Datapath::Netdev => "netdev",
-    }
 }
 
 /// The part of ovn-cms-options by which Neutron may choose the node as a gateway (ovn-controller(8)).

@@ -1,10 +1,11 @@
 //! Open vSwitch, ovn-controller and neutron-ovn-agent: the networks of servers.
 
 use c5c3_api::hypervisor::{AgentImages, Agents, Datapath};
+use c5c3_api::parts::name_of;
 use k8s_openapi::api::core::v1::{Container, ExecAction, Lifecycle, LifecycleHandler};
 use provider_openstack::{Prerequisite, digest, empty_dir, secret_volume, variable};
 
-use super::{datapath, gateway_option, run_openvswitch, tunnel_interface, with_mount, zone_option};
+use super::{gateway_option, run_openvswitch, tunnel_interface, with_mount, zone_option};
 use crate::configuration::Configuration;
 use crate::images;
 use crate::pod::{
@@ -17,7 +18,7 @@ use crate::pod::{
 /// One node at a time: with the datapath in user space traffic stops while it restarts.
 pub fn open_vswitch(settings: &Agents, images: &AgentImages, lease: &str) -> Agent {
     let image = &images::open_vswitch(images);
-    let (interface, datapath) = (tunnel_interface(settings), datapath(settings));
+    let (interface, datapath) = (tunnel_interface(settings), name_of(settings.hosts.datapath));
     let common = |command: &[&str]| Container {
         readiness_probe: Some(probe(command)),
         volume_mounts: Some(vec![
@@ -100,7 +101,7 @@ pub fn ovn_controller(
     let mut env = node_variables();
     env.extend([
         variable("OVN_REMOTE", ovn.line("remote")?),
-        variable("DATAPATH", datapath(settings)),
+        variable("DATAPATH", name_of(settings.hosts.datapath)),
         variable("TUNNEL_INTERFACE", tunnel_interface(settings)),
         variable("UPLINKS", if has_networks { "true" } else { "false" }),
         variable("CHASSIS_OPTIONS", options.join(",")),

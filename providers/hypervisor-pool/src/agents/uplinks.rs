@@ -1,11 +1,12 @@
 //! The uplinks of nodes to physical networks, by which a node may be a gateway.
 
 use c5c3_api::hypervisor::{Agents, HypervisorPoolSpec};
+use c5c3_api::parts::name_of;
 use k8s_openapi::api::core::v1::Container;
 use provider_composer::{Live, Progress, Reason};
 use provider_openstack::{Prerequisite, empty_dir, variable};
 
-use super::{datapath, gateway_option, run_openvswitch, zone_option};
+use super::{gateway_option, run_openvswitch, zone_option};
 use crate::nodes::Node;
 use crate::pod::{Agent, COMPONENT, Pace, Rights, container, mount, probe, resources};
 use crate::pods::{self, Pods};
@@ -34,7 +35,7 @@ pub fn uplinks(settings: &Agents, pool: &HypervisorPoolSpec, zone: Option<&str>)
     let image = images::open_vswitch(&pool.images);
     let container = Container {
         env: Some(vec![
-            variable("DATAPATH", datapath(settings)),
+            variable("DATAPATH", name_of(settings.hosts.datapath)),
             variable("NETWORKS", networks.join(" ")),
             variable("GATEWAY", gateway_option(settings).unwrap_or_default()),
             variable("CHASSIS_OPTIONS", zone_option(zone).unwrap_or_default()),
