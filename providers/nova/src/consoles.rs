@@ -6,7 +6,7 @@
 //! libvirt.
 
 use c5c3_api::hypervisor::{CONSOLE_AUTHORITY, CONSOLE_CERTIFICATE, CONSOLE_KEY};
-use c5c3_api::parts::{IssuerKind, IssuerRef};
+use c5c3_api::parts::IssuerRef;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::{Certificate, Issuer, PrivateKey};
 use k8s_openapi::api::core::v1::Secret;
@@ -188,10 +188,7 @@ fn certificate(secret: &str, usages: &[&str], issuer: &str) -> Certificate {
         common_name: Some(secret.to_owned()),
         secret_name: secret.to_owned(),
         usages: usages.iter().map(|&usage| usage.to_owned()).collect(),
-        issuer_ref: IssuerRef {
-            name: issuer.to_owned(),
-            kind: IssuerKind::Issuer,
-        },
+        issuer_ref: IssuerRef::issuer(issuer),
         ..Certificate::default()
     }
 }

@@ -44,6 +44,14 @@ pub struct IssuerRef {
 }
 
 impl IssuerRef {
+    /// An issuer of its own namespace.
+    pub fn issuer(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind: IssuerKind::Issuer,
+        }
+    }
+
     /// Whether it signs in all namespaces, and so for others, too.
     pub fn is_shared(&self) -> bool {
         self.kind == IssuerKind::ClusterIssuer

@@ -1,7 +1,7 @@
 //! The certificate authority of a control plane, for names within the cluster.
 
 use c5c3_api::ovn_cluster::ISSUER_EXCLUSIVE;
-use c5c3_api::parts::{IssuerKind, IssuerRef};
+use c5c3_api::parts::IssuerRef;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::{Certificate, Issuer, PrivateKey};
 use provider_composer::{Conditions, DesiredState, Key, Lookup, Progress, Reason};
@@ -22,7 +22,8 @@ impl Recipe<'_> {
     /// where each service has its Secret from elsewhere.
     pub(crate) fn internal_issuer(&self) -> Option<IssuerRef> {
         let tls = &self.spec().global.tls;
-        let own = tls.issuer_ref.as_ref().map(|_| issuer(AUTHORITY));
+        let own = tls.issuer_ref.as_ref();
+        let own = own.map(|_| IssuerRef::issuer(AUTHORITY));
         let issuer = tls.internal_issuer_ref.clone().or(own);
         issuer.filter(|_| tls.enabled)
     }
@@ -46,7 +47,7 @@ impl Recipe<'_> {
             _ if !internal.is_shared() => Ok(Some(internal)),
             Lookup::Unknown(why) => Err(why.clone()),
             Lookup::Found(_) if has_shared => Ok(Some(internal)),
-            Lookup::Found(_) | Lookup::Missing => Ok(Some(issuer(AUTHORITY))),
+            Lookup::Found(_) | Lookup::Missing => Ok(Some(IssuerRef::issuer(AUTHORITY))),
         }
     }
 
@@ -73,7 +74,7 @@ impl Recipe<'_> {
     /// Composes the control plane's own authority, if it issues certificates. It stays as it is while it isn't known whether OVN has
     /// certificates of it.
     pub(crate) fn authority(&self, sizes: &Sizes, desired: &mut DesiredState) {
-        let own = Some(issuer(AUTHORITY));
+        let own = Some(IssuerRef::issuer(AUTHORITY));
         if self.internal_issuer() != own && sizes.ovn_issuer != Ok(own) {
             if sizes.ovn_issuer.is_err() {
                 self.keep_authority(desired);
@@ -90,7 +91,7 @@ impl Recipe<'_> {
             usages: vec!["cert sign".to_owned(), "crl sign".to_owned()],
             // With another key, certificates that are in use would no longer be trusted.
             private_key: PrivateKey::permanent(),
-            issuer_ref: issuer(ROOT),
+            issuer_ref: IssuerRef::issuer(ROOT),
             ..Certificate::default()
         };
         desired.apply(self.namespace(), AUTHORITY, &Manifest::of(certificate));
@@ -106,12 +107,5 @@ impl Recipe<'_> {
         desired.keep(Key::of::<Manifest<Issuer>>(namespace, ROOT));
         desired.keep(Key::of::<Manifest<Issuer>>(namespace, AUTHORITY));
         desired.keep(Key::of::<Manifest<Certificate>>(namespace, AUTHORITY));
-    }
-}
-
-fn issuer(name: &str) -> IssuerRef {
-    IssuerRef {
-        name: name.to_owned(),
-        kind: IssuerKind::Issuer,
     }
 }
