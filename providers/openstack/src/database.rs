@@ -104,18 +104,15 @@ impl Database {
             let server = managed((service, (&object, &user.object)), cluster)?;
             Ok((server, account))
         });
-        match resolved {
-            Ok((server, account)) => Ok(Self {
-                server,
-                name: name.to_owned(),
-                user: account.user,
-                password: account.password,
-            }),
-            Err(pending) => {
-                desired.kept.extend(own(service, USER, (&object, &object)));
-                Err(pending)
-            }
-        }
+        let (server, account) = resolved.inspect_err(|_| {
+            desired.kept.extend(own(service, USER, (&object, &object)));
+        })?;
+        Ok(Self {
+            server,
+            name: name.to_owned(),
+            user: account.user,
+            password: account.password,
+        })
     }
 
     /// Configures the connection to the database

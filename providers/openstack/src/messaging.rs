@@ -108,18 +108,15 @@ impl Messaging {
             let server = managed((service, objects), cluster, &account.password)?;
             Ok((server, account))
         });
-        match resolved {
-            Ok((server, account)) => Ok(Self {
-                server,
-                vhost: vhost.to_owned(),
-                user: account.user,
-                password: account.password,
-            }),
-            Err(pending) => {
-                desired.kept.extend(own(service, USER, (&object, &object)));
-                Err(pending)
-            }
-        }
+        let (server, account) = resolved.inspect_err(|_| {
+            desired.kept.extend(own(service, USER, (&object, &object)));
+        })?;
+        Ok(Self {
+            server,
+            vhost: vhost.to_owned(),
+            user: account.user,
+            password: account.password,
+        })
     }
 
     /// Configures the message bus of a service
