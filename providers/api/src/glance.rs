@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, SERVICE_COLUMNS},
     list,
     parts::{
         self, ApiComponent, Bucket, Common, Database, KeystoneAccess, Rbd, ServiceStatus, Size,
@@ -164,9 +164,6 @@ impl CustomResource for GlanceSpec {
     const KIND: &'static str = "Glance";
     const PLURAL: &'static str = "glances";
     const SHORT_NAME: &'static str = "gln";
-    const COLUMNS: &'static [Column] = &[
-        Column::new("Endpoint", "string", ".status.endpoint"),
-        Column::wide("Release", "string", ".status.release"),
-    ];
+    const COLUMNS: &'static [Column] = SERVICE_COLUMNS;
     const MAX_NAME_LENGTH: u8 = 40;
 }

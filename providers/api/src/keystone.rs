@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, SERVICE_COLUMNS},
     parts::{
         ApiComponent, Cache, Common, Database, Schedule, SecretKeyRef, ServiceStatus, is_default,
         keystone_access::default_region,
@@ -133,9 +133,6 @@ impl CustomResource for KeystoneSpec {
     const KIND: &'static str = "Keystone";
     const PLURAL: &'static str = "keystones";
     const SHORT_NAME: &'static str = "kst";
-    const COLUMNS: &'static [Column] = &[
-        Column::new("Endpoint", "string", ".status.endpoint"),
-        Column::wide("Release", "string", ".status.release"),
-    ];
+    const COLUMNS: &'static [Column] = SERVICE_COLUMNS;
     const MAX_NAME_LENGTH: u8 = 40;
 }

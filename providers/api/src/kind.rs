@@ -82,6 +82,12 @@ impl Column {
     }
 }
 
+/// What `kubectl get` shows of a service of OpenStack.
+pub(crate) const SERVICE_COLUMNS: &[Column] = &[
+    Column::new("Endpoint", "string", ".status.endpoint"),
+    Column::wide("Release", "string", ".status.release"),
+];
+
 fn is_zero(priority: &u8) -> bool {
     *priority == 0
 }

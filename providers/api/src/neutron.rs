@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, SERVICE_COLUMNS},
     parts::{
         ApiComponent, Common, Component, Database, KeystoneAccess, Messaging, NamedRef,
         NamespacedRef, ServiceStatus, is_default,
@@ -233,9 +233,6 @@ impl CustomResource for NeutronSpec {
     const KIND: &'static str = "Neutron";
     const PLURAL: &'static str = "neutrons";
     const SHORT_NAME: &'static str = "ntr";
-    const COLUMNS: &'static [Column] = &[
-        Column::new("Endpoint", "string", ".status.endpoint"),
-        Column::wide("Release", "string", ".status.release"),
-    ];
+    const COLUMNS: &'static [Column] = SERVICE_COLUMNS;
     const MAX_NAME_LENGTH: u8 = 40;
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, SERVICE_COLUMNS},
     parts::{ApiComponent, Common, Database, KeystoneAccess, ServiceStatus, is_default},
 };
 
@@ -34,9 +34,6 @@ impl CustomResource for PlacementSpec {
     const KIND: &'static str = "Placement";
     const PLURAL: &'static str = "placements";
     const SHORT_NAME: &'static str = "plc";
-    const COLUMNS: &'static [Column] = &[
-        Column::new("Endpoint", "string", ".status.endpoint"),
-        Column::wide("Release", "string", ".status.release"),
-    ];
+    const COLUMNS: &'static [Column] = SERVICE_COLUMNS;
     const MAX_NAME_LENGTH: u8 = 40;
 }
