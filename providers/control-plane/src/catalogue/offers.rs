@@ -20,25 +20,21 @@ pub const KINDS: [ResourceKind; 3] = [VolumeType::KIND, Flavor::KIND, Image::KIN
 /// A kind of K-ORC, and the service that has its resources.
 struct Offer {
     kind: ResourceKind,
-    node: Node,
     service: &'static ServiceDefinition,
 }
 
 const VOLUME_TYPES: Offer = Offer {
     kind: VolumeType::KIND,
-    node: Node::Cinder,
     service: &CINDER,
 };
 
 const FLAVORS: Offer = Offer {
     kind: Flavor::KIND,
-    node: Node::Nova,
     service: &NOVA,
 };
 
 const IMAGES: Offer = Offer {
     kind: Image::KIND,
-    node: Node::Glance,
     service: &GLANCE,
 };
 
@@ -89,7 +85,7 @@ pub fn compose(
 pub fn remain(recipe: &Recipe<'_>) -> Vec<Node> {
     let remaining = [VOLUME_TYPES, FLAVORS, IMAGES];
     let remaining = remaining.iter().filter(|offer| offer.remains(recipe));
-    remaining.map(|offer| offer.node).collect()
+    remaining.map(|offer| offer.service.node).collect()
 }
 
 impl Offer {
@@ -123,7 +119,7 @@ impl Offer {
         survey: &Survey,
         desired: &mut DesiredState,
     ) -> Option<bool> {
-        let runs = recipe.graph.contains(self.node);
+        let runs = recipe.graph.contains(self.service.node);
         if !runs || !recipe.korc.enabled {
             if runs && let Ok(objects) = recipe.composed([self.kind]) {
                 desired.kept.extend(objects);
@@ -132,7 +128,7 @@ impl Offer {
             }
             return None;
         }
-        let service = survey.get(&self.node).map(|sight| &sight.progress);
+        let service = survey.get(&self.service.node).map(|sight| &sight.progress);
         Some(service.is_some_and(Progress::is_ready))
     }
 
@@ -143,7 +139,7 @@ impl Offer {
             Key::of::<Made<Endpoint>>(namespace, &format!("{}-{interface}", self.service.name))
         });
         let service = Key::of::<Made<Service>>(namespace, self.service.name);
-        let node = self.node.step().keys(namespace);
+        let node = self.service.node.step().keys(namespace);
         desired.kept.extend(node.chain(endpoints).chain([service]));
     }
 
