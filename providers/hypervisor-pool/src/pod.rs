@@ -316,14 +316,6 @@ pub fn mount(volume: &str, path: &str) -> VolumeMount {
     }
 }
 
-/// A volume at a path of a container, to which mounts are passed on.
-pub fn propagated(volume: &str, path: &str, propagation: &str) -> VolumeMount {
-    VolumeMount {
-        mount_propagation: Some(propagation.to_owned()),
-        ..mount(volume, path)
-    }
-}
-
 /// A folder of the node, which is created where it is missing.
 pub fn host_folder(name: &str, path: &str) -> Volume {
     host(name, path, "DirectoryOrCreate")

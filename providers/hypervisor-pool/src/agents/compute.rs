@@ -5,12 +5,12 @@ use c5c3_api::parts::name_of;
 use k8s_openapi::api::core::v1::{Container, Probe};
 use provider_openstack::{Prerequisite, digest, empty_dir, secret_volume, variable};
 
-use super::{CERTIFICATE, LIBVIRT, PROVIDERS, migration, run_openvswitch, with_mount};
+use super::{CERTIFICATE, LIBVIRT, PROVIDERS, migration, propagated, run_openvswitch, with_mount};
 use crate::configuration::{CEPH_KEYS, CONSOLES, Configuration};
 use crate::images;
 use crate::pod::{
     Agent, Pace, Processes, Rights, config_map, container, host_folder, mount, node_folder,
-    node_variables, probe, propagated, requirements, resources, secrets,
+    node_variables, probe, requirements, resources, secrets,
 };
 
 /// libvirt-qemu, the group in the image that QEMU belongs to.

@@ -12,10 +12,10 @@ use provider_composer::{
 };
 use provider_openstack::{Prerequisite, empty_dir, secret_volume, variable};
 
+use super::propagated;
 use crate::configuration::Configuration;
 use crate::pod::{
-    Agent, Rights, container, host_folder, mount, node_variables, probe, propagated, resources,
-    with_user,
+    Agent, Rights, container, host_folder, mount, node_variables, probe, resources, with_user,
 };
 use crate::pods::Pods;
 use crate::{images, named, status};

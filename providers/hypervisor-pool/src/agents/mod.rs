@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{Container, Volume, VolumeMount};
 pub use self::compute::{libvirt, nova_compute};
 pub use self::ending::{drain, wipe};
 pub use self::network::{neutron_agent, open_vswitch, ovn_controller};
-use crate::pod::host_folder;
+use crate::pod::{host_folder, mount};
 
 /// The ConfigMap with libvirt's configuration, and the volume that it is.
 pub const LIBVIRT: &str = "libvirt";
@@ -42,6 +42,14 @@ fn tunnel_interface(settings: &Agents) -> &str {
         .tunnel_interface
         .as_deref()
         .unwrap_or_default()
+}
+
+/// A volume at a path of a container, to which mounts are passed on.
+fn propagated(volume: &str, path: &str, propagation: &str) -> VolumeMount {
+    VolumeMount {
+        mount_propagation: Some(propagation.to_owned()),
+        ..mount(volume, path)
+    }
 }
 
 fn with_mount(mut container: Container, mount: VolumeMount) -> Container {

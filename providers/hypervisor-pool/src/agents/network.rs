@@ -5,12 +5,14 @@ use c5c3_api::parts::name_of;
 use k8s_openapi::api::core::v1::{Container, ExecAction, Lifecycle, LifecycleHandler};
 use provider_openstack::{Prerequisite, digest, empty_dir, secret_volume, variable};
 
-use super::{gateway_option, run_openvswitch, tunnel_interface, with_mount, zone_option};
+use super::{
+    gateway_option, propagated, run_openvswitch, tunnel_interface, with_mount, zone_option,
+};
 use crate::configuration::Configuration;
 use crate::images;
 use crate::pod::{
     Agent, Pace, Rights, container, host_folder, mount, node_folder, node_variables, probe,
-    propagated, requirements, resources,
+    requirements, resources,
 };
 
 /// Open vSwitch: the switch on each node, whoever programs it.
