@@ -54,7 +54,11 @@ pub fn resolve<'a>(
                 listed,
                 &spec.options,
             )?,
-            pool: pool.and_then(usable),
+            // os-brick looks for the key by the user's name, and hypervisors get it too.
+            pool: pool.and_then(|pool| {
+                pool.key()?;
+                pool.plainly_named()
+            }),
             uuid: spec.secret_uuid.clone().unwrap_or_else(derived),
             spec,
         })
@@ -82,12 +86,6 @@ fn check(service: &Service<'_>, name: &str) -> Result<(), Failure> {
         )),
         false => Ok(()),
     }
-}
-
-/// Checks that os-brick, which looks for the key by the user's name, and hypervisors can be given it.
-fn usable(pool: Pool) -> Prerequisite<Pool> {
-    pool.key()?;
-    pool.plainly_named()
 }
 
 impl Backend<'_> {

@@ -50,7 +50,7 @@ pub async fn follow(shared: &Shared) {
                     }
                     Some(next) => {
                         let found = lists.take(&mut shared.state(), next);
-                        shared.set_ready(lists.are_complete());
+                        shared.set_ready(lists.has_nodes && lists.has_pods);
                         found
                     }
                     None => return,
@@ -81,10 +81,6 @@ struct Lists {
 }
 
 impl Lists {
-    fn are_complete(&self) -> bool {
-        self.has_nodes && self.has_pods
-    }
-
     /// Takes what was seen. Returns what pods are to get.
     fn take(&mut self, state: &mut State, seen: Seen) -> Vec<Change> {
         match seen {
