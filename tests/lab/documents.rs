@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::eventually::{eventually, seconds};
-use crate::objects::{Kind, delete, kind, split};
+use crate::objects::{Kind, delete, kind, split, strict_apply};
 use crate::patience::answered;
 
 impl Cluster {
@@ -32,9 +32,8 @@ impl Cluster {
 
     /// What applying an object would store. Nothing is stored.
     pub async fn would_apply(&self, object: &Value) -> Result<DynamicObject> {
-        let how = PatchParams::apply("lab").force().validation_strict();
         let object = serde_json::from_value(object.clone())?;
-        self.patch(&object, &how.dry_run()).await
+        self.patch(&object, &strict_apply().dry_run()).await
     }
 
     /// Creates an object, or replaces the one of its name, as `kubectl create` and `kubectl replace` do. Its status, if it

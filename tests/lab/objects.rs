@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use futures::TryStreamExt;
 use futures::stream::{self, StreamExt};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
-use kube::core::{DynamicObject, TypeMeta};
+use kube::core::{DynamicObject, Request, TypeMeta};
 use kube::discovery::Scope;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ impl Cluster {
     pub async fn apply(&self, manifest: &str) -> Result<Vec<DynamicObject>> {
         let mut applied = Vec::new();
         for object in documents(manifest)? {
-            applied.push(self.apply_object(&object, true).await?);
+            applied.push(self.apply_object(&object).await?);
         }
         Ok(applied)
     }
@@ -52,27 +52,45 @@ impl Cluster {
         };
         let mut applied = Vec::new();
         for object in objects {
-            applied.push(self.apply_object(&object, true).await?);
+            applied.push(self.apply_object(&object).await?);
         }
         Ok(applied)
     }
 
     /// Applies objects that others published, all at once and without looking for unknown fields.
     pub(crate) async fn install(&self, objects: &[DynamicObject]) -> Result<()> {
-        stream::iter(objects)
-            .map(Ok)
-            .try_for_each_concurrent(8, async |object| {
-                self.apply_object(object, false).await.map(drop)
-            })
+        self.apply_all(objects, &PatchParams::apply("lab").force())
             .await
     }
 
-    async fn apply_object(&self, object: &DynamicObject, strict: bool) -> Result<DynamicObject> {
-        let mut how = PatchParams::apply("lab").force();
-        if strict {
-            how = how.validation_strict();
-        }
-        self.patch(object, &how).await
+    /// Applies objects, several at once. The answers aren't read: those for definitions are as large as the definitions.
+    pub(crate) async fn apply_all(
+        &self,
+        objects: &[DynamicObject],
+        how: &PatchParams,
+    ) -> Result<()> {
+        stream::iter(objects)
+            .map(|object| self.apply_unread(object, how))
+            .buffer_unordered(8)
+            .try_collect::<()>()
+            .await
+    }
+
+    async fn apply_unread(&self, object: &DynamicObject, how: &PatchParams) -> Result<()> {
+        let api = self.api_of(object).await?;
+        let (name, change) = (object.name_any(), Patch::Apply(object));
+        let (client, requests) = (self.client(), Request::new(api.resource_url()));
+        answered(async || {
+            let request = requests.patch(&name, how, &change)?;
+            Ok(client.request_text(request).await?)
+        })
+        .await
+        .map(drop)
+        .map_err(|error| self.refusal(object, &error))
+    }
+
+    async fn apply_object(&self, object: &DynamicObject) -> Result<DynamicObject> {
+        self.patch(object, &strict_apply()).await
     }
 
     pub(crate) async fn patch(
@@ -287,6 +305,11 @@ pub(crate) async fn delete(api: &Api<DynamicObject>, name: &str) -> Result<()> {
         }
     })
     .await
+}
+
+/// How objects are applied whose unknown fields are refused.
+pub(crate) fn strict_apply() -> PatchParams {
+    PatchParams::apply("lab").force().validation_strict()
 }
 
 /// The objects of a manifest of one or more YAML documents.

@@ -173,7 +173,8 @@ impl Operator {
 
     /// Installs External Secrets' kinds that aren't there yet and starts it. Its webhooks aren't served.
     pub async fn external_secrets(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
-        cluster.install_generator_state().await?;
+        cluster.install_external_secrets().await?;
+        cluster.install_secret_stores().await?;
         let health = machine.port();
         let program = Program::new(Tool::ExternalSecrets.path()?)
             .flag("live-addr", loopback(health))

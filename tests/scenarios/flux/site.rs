@@ -243,6 +243,7 @@ async fn without_git(lab: &Lab) -> Result<()> {
         ("st-pool-a", &lab.storage),
     ] {
         lab.provider.give_kubeconfig(name, cluster).await?;
+        cluster.install_secret_stores().await?;
         let of_flux = json!({
             "apiVersion": "v1",
             "kind": "Secret",
