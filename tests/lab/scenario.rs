@@ -1,5 +1,6 @@
 //! Runs a scenario on a thread, a namespace and a machine of its own, which are closed whatever happens.
 
+use std::io::ErrorKind;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Arc;
@@ -135,9 +136,16 @@ pub(crate) fn remove_leftovers() -> Result<()> {
         if let Some(process) = owner
             && !Path::new("/proc").join(process.to_string()).exists()
         {
-            fs::remove_dir_all(entry.path())
-                .with_context(|| format!("cannot remove {}", entry.path().display()))?;
+            remove(&entry.path())?;
         }
     }
     Ok(())
+}
+
+/// Removes a folder, which another run may do meanwhile.
+fn remove(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed.with_context(|| format!("cannot remove {}", folder.display())),
+    }
 }

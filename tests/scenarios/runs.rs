@@ -13,20 +13,22 @@ use lab::{
     never, scaled, scenario, seconds,
 };
 
-/// What there is. Scenarios that run the same fixture would remove each other's logs, so each is alone.
+/// What there is. Scenarios that run the same fixture would remove each other's logs, so each has fixtures of its own.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate alone, 30 s, scenario_that_fails_once_is_flaky, []),
-    scenario!(Gate alone, 30 s, scenario_that_fails_twice_fails_the_run, []),
-    scenario!(Gate alone, 30 s, scenario_in_which_something_forbidden_happens_has_no_second_run, []),
-    scenario!(Gate alone, 30 s, scenario_that_hangs_is_stopped_and_named, []),
-    scenario!(Gate alone, 30 s, scenario_on_a_slow_machine_has_more_time, []),
-    scenario!(Gate alone, 30 s, scenario_ends_with_a_run_that_is_killed, []),
+    scenario!(Gate, 30 s, scenario_that_fails_once_is_flaky, []),
+    scenario!(Gate, 30 s, scenario_that_fails_twice_fails_the_run, []),
+    scenario!(Gate, 30 s, scenario_in_which_something_forbidden_happens_has_no_second_run, []),
+    scenario!(Gate, 30 s, scenario_that_hangs_is_stopped_and_named, []),
+    scenario!(Gate, 30 s, scenario_on_a_slow_machine_has_more_time, []),
+    scenario!(Gate, 30 s, scenario_ends_with_a_run_that_is_killed, []),
     scenario!(Gate, 60 s, waiting_for_an_api_server_that_was_killed_stops_within_seconds, [CLUSTER]),
     scenario!(Fixture, 10 s, fails_once, []),
     scenario!(Fixture, 10 s, fails, []),
+    scenario!(Fixture, 10 s, passes, []),
+    scenario!(Fixture, 10 s, fails_beside_one_that_hangs, []),
     scenario!(Fixture strict, 10 s, asserts, []),
     scenario!(Fixture, 10 s, does_what_it_must_not, []),
-    scenario!(Fixture, 1 s, hangs, []),
+    scenario!(Fixture, 2 s, hangs, []),
     scenario!(Fixture, 10 s, waits, []),
     scenario!(Fixture, 60 s, lasts, []),
 ];
@@ -59,7 +61,7 @@ fn scenario_that_fails_once_is_flaky() -> Result<()> {
 }
 
 fn scenario_that_fails_twice_fails_the_run() -> Result<()> {
-    let run = run(&["runs::fails", "runs::fails_once"], &[])?;
+    let run = run(&["runs::fails", "runs::passes"], &[])?;
     let printed = printed(&run);
     ensure!(!run.status.success(), "{printed}");
     ensure!(
@@ -90,11 +92,12 @@ fn scenario_that_hangs_is_stopped_and_named() -> Result<()> {
     let text = printed(&late);
     ensure!(
         !late.status.success()
-            && text.contains("runs::hangs (stopped after 3 s)")
+            && text.contains("runs::hangs (stopped after 6 s)")
             && text.contains("stopped by SIGTERM\nit ends: not yet; last seen: it hangs"),
         "{text}"
     );
-    let out_of_time = run(&["runs::hangs", "runs::fails", "--within", "1"], &[])?;
+    let both = ["runs::hangs", "runs::fails_beside_one_that_hangs"];
+    let out_of_time = run(&[&both[..], &["--within", "1"]].concat(), &[])?;
     let text = printed(&out_of_time);
     ensure!(
         !out_of_time.status.success()
@@ -218,6 +221,14 @@ fn fails_once() -> Result<()> {
 
 fn fails() -> Result<()> {
     bail!("it always fails")
+}
+
+fn passes() -> Result<()> {
+    Ok(())
+}
+
+fn fails_beside_one_that_hangs() -> Result<()> {
+    fails()
 }
 
 fn asserts() -> Result<()> {
