@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use lab::{Machine, Operator, Result, ensure, eventually, minutes};
+use kube::ResourceExt;
+use lab::{Context, Machine, Operator, Result, ensure, eventually, minutes};
 use provider_control_plane::graph::{GRAPH, Node, Step};
 use provider_openstack::SERVICES;
 use serde_json::json;
@@ -44,10 +45,13 @@ pub async fn each_held_back_in_turn(machine: Arc<Machine>) -> Result<()> {
         async || {
             site.operator.check()?;
             simulation.step(&site.cluster).await?;
+            let existing = existing(&site).await?;
+            let control_planes = site.cluster.list(CONTROL_PLANE, "").await?;
             for node in &held {
+                let namespace = namespace(*node);
                 for step in seen() {
                     let waits = waits_for(step.node, *node);
-                    if !waits && !exists(&site, step.node, *node).await? {
+                    if !waits && !existing.contains(&(step.node, namespace.clone())) {
                         lab::bail!(
                             "{} isn't there though only {} is held back",
                             step.name,
@@ -55,12 +59,11 @@ pub async fn each_held_back_in_turn(machine: Arc<Machine>) -> Result<()> {
                         );
                     }
                 }
-                let namespace = namespace(*node);
-                let control_plane = site
-                    .cluster
-                    .get(CONTROL_PLANE, &format!("{namespace}/{namespace}"))
-                    .await?;
-                let ready = lab::condition(&control_plane, "Ready");
+                let mut control_planes = control_planes.iter();
+                let control_plane = control_planes
+                    .find(|control_plane| control_plane.name_any() == namespace)
+                    .with_context(|| format!("there is no ControlPlane {namespace}"))?;
+                let ready = lab::condition(control_plane, "Ready");
                 let expected = if node.step().is_optional() {
                     "True"
                 } else {
@@ -80,9 +83,12 @@ pub async fn each_held_back_in_turn(machine: Arc<Machine>) -> Result<()> {
     for node in &held {
         let memory = json!({ "infrastructure": { "memcached": { "memory": "128Mi" } } });
         site.reconciled(&namespace(*node), memory).await?;
+    }
+    let existing = existing(&site).await?;
+    for node in &held {
         for step in seen().filter(|step| waits_for(step.node, *node)) {
             ensure!(
-                !exists(&site, step.node, *node).await?,
+                !existing.contains(&(step.node, namespace(*node))),
                 "{} is there though {} isn't ready",
                 step.name,
                 node.step().name
@@ -103,13 +109,20 @@ fn namespace(held: Node) -> String {
     format!("without-{}", held.step().name)
 }
 
-async fn exists(site: &Site, node: Node, held: Node) -> Result<bool> {
-    let step = node.step();
-    let (Some(kind), Some((_, name))) = (kind_of(step), step.objects.first()) else {
-        lab::bail!("{} has no kind", step.name)
-    };
-    let name = format!("{}/{name}", namespace(held));
-    Ok(site.cluster.find(kind, &name).await?.is_some())
+/// The parts that exist, each with the namespace of its control plane.
+async fn existing(site: &Site) -> Result<BTreeSet<(Node, String)>> {
+    let mut existing = BTreeSet::new();
+    for step in seen() {
+        let (Some(kind), Some((_, name))) = (kind_of(step), step.objects.first()) else {
+            lab::bail!("{} has no kind", step.name)
+        };
+        for object in site.cluster.list(kind, "").await? {
+            if object.name_any() == *name {
+                existing.insert((step.node, object.namespace().unwrap_or_default()));
+            }
+        }
+    }
+    Ok(existing)
 }
 
 /// Whether a part needs another, directly or by what it needs.
