@@ -2,26 +2,19 @@
 //! the real ones would take hours; each says what the real one says, which the API server checks by its kinds.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Result;
-use kube::api::{Patch, PatchParams};
-use kube::core::{DynamicObject, Request};
+use kube::core::DynamicObject;
 use kube::discovery::ApiResource;
-use kube::{Client, Resource, ResourceExt};
+use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tokio::time::sleep;
 
 use crate::cluster::Cluster;
 use crate::keystones::Keystones;
 use crate::machine::Machine;
 use crate::objects::{Kind, kind};
-use crate::say::say;
-use crate::watched::Watched;
-
-/// How long to wait before a status is written once more that was refused.
-const PAUSE: Duration = Duration::from_millis(500);
+use crate::watched::{Watched, report};
 
 /// Which operator is simulated for a kind.
 #[derive(Clone, Copy)]
@@ -184,23 +177,7 @@ impl Simulator {
         if is_so || object.metadata.deletion_timestamp.is_some() {
             return;
         }
-        while let Err(error) = self.say(object, &status).await {
-            if matches!(&error, kube::Error::Api(refusal) if refusal.code == 404) {
-                return;
-            }
-            say(format_args!("no status for {}: {error}", object.name_any()));
-            sleep(PAUSE).await;
-        }
-    }
-
-    async fn say(&self, object: &DynamicObject, status: &Value) -> Result<(), kube::Error> {
-        let namespace = object.metadata.namespace.as_deref();
-        let request = Request::new(DynamicObject::url_path(&self.resource, namespace));
-        let how = PatchParams::default().validation_strict();
-        let status = Patch::Merge(json!({ "status": status }));
-        let request = request.patch_subresource("status", &object.name_any(), &how, &status);
-        let request = request.map_err(kube::Error::BuildRequest)?;
-        self.client.request_text(request).await.map(drop)
+        report(&self.client, &self.resource, object, &status).await;
     }
 }
 

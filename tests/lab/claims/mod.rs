@@ -29,6 +29,7 @@ pub use cloud_site::{
     CloudSite, DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, Settings, public_host,
     public_hosts,
 };
+pub use operators::Simulated;
 pub use running::{OPERATORS_OF_CONTROL_PLANES, RunningOperators};
 pub use tenant::tenant;
 
@@ -85,7 +86,7 @@ pub struct Site<'a> {
 /// What runs on a site beside Crossplane. All else is simulated.
 pub enum Runs {
     /// Nothing.
-    Crossplane,
+    Crossplane(Simulated),
     /// Our operators.
     Operators(Box<RunningOperators>),
     /// All operators but Gardener and Rook, pods, and a Ceph behind each storage cluster.
@@ -98,7 +99,7 @@ impl<'a> Site<'a> {
         let site = Site {
             lab,
             generation,
-            runs: Runs::Crossplane,
+            runs: Runs::Crossplane(Simulated::default()),
         };
         let version = match generation {
             Generation::Claims => "v1",
@@ -160,7 +161,7 @@ impl<'a> Site<'a> {
     pub fn operators(&self) -> Result<&RunningOperators> {
         match &self.runs {
             Runs::Operators(operators) => Ok(operators),
-            Runs::Crossplane | Runs::Pods(_) => bail!("our operators don't run, or pods do"),
+            Runs::Crossplane(_) | Runs::Pods(_) => bail!("our operators don't run, or pods do"),
         }
     }
 
@@ -171,7 +172,7 @@ impl<'a> Site<'a> {
     pub fn storages(&self) -> Result<&[(Cluster, Ceph)]> {
         match &self.runs {
             Runs::Pods(storages) => Ok(storages),
-            Runs::Crossplane | Runs::Operators(_) => bail!("there is no Ceph"),
+            Runs::Crossplane(_) | Runs::Operators(_) => bail!("there is no Ceph"),
         }
     }
 
@@ -188,7 +189,7 @@ impl<'a> Site<'a> {
     pub async fn until<T>(&self, what: &str, attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
         let most = match self.runs {
             Runs::Pods(_) => minutes(40),
-            Runs::Crossplane | Runs::Operators(_) => minutes(8),
+            Runs::Crossplane(_) | Runs::Operators(_) => minutes(8),
         };
         eventually(what, most, async || {
             self.lab.machine.check("crossplane")?;

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use super::{
     BLOCK_POOL, CEPH, CEPH_CLIENT, CONTROL_PLANE, EXTERNAL_SECRET, PUSH_SECRET, Runs, SHARE, rook,
@@ -15,28 +17,36 @@ use crate::cluster::Cluster;
 use crate::garden::SHOOT;
 use crate::lab::Lab;
 use crate::objects::{Kind, kind};
+use crate::watched::{Watched, report};
 
 const SERVICE: Kind = kind("v1", "Service");
 const POOL: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorPool");
 
+/// The operators that don't run where Crossplane does alone, simulated from the first time that they have work until this is dropped.
+#[derive(Default)]
+pub struct Simulated(OnceCell<Watched>);
+
+/// The first status of the objects of a kind, by its operator for whom all went well.
+struct First<'a> {
+    cluster: &'a Cluster,
+    kind: Kind,
+    /// The field of the status without which an object has none yet.
+    field: &'static str,
+    status: Value,
+}
+
 /// Gives every object that has no status yet the one of an operator for whom all went well, where the operator doesn't run.
 pub(super) async fn work(lab: &Lab, runs: &Runs) -> Result<()> {
-    let shoot = json!({
-        "technicalID": "shoot--c5c3", "gardener": {"id": "lab", "name": "lab", "version": "1.120.0"}, "hibernated": false,
-        "uid": "00000000-0000-0000-0000-000000000000",
-        "lastOperation": {"type": "Create", "state": "Succeeded", "progress": 100, "description": "done",
-            "lastUpdateTime": "2026-01-01T00:00:00Z"},
-    });
-    first_status(&lab.garden, SHOOT, "lastOperation", shoot).await?;
-    let cluster = json!({"phase": "Ready", "ceph": {"health": "HEALTH_OK", "capacity": {
-        "bytesTotal": 1_u64 << 50, "bytesUsed": 1_u64 << 40, "bytesAvailable": (1_u64 << 50) - (1_u64 << 40)}}});
-    first_status(&lab.storage, CEPH, "phase", cluster.clone()).await?;
     match runs {
-        Runs::Crossplane => all_else(lab).await,
-        Runs::Operators(operators) => operators.work().await,
+        Runs::Crossplane(simulated) => simulated.begin(lab).await,
+        Runs::Operators(operators) => {
+            pools(lab).await?;
+            operators.work().await
+        }
         Runs::Pods(storages) => {
+            pools(lab).await?;
             for (storage, ceph) in storages {
-                first_status(storage, CEPH, "phase", cluster.clone()).await?;
+                healthy(storage).report().await?;
                 rook::work(storage, ceph).await?;
             }
             balance(&lab.control_plane, [192, 0, 2]).await
@@ -44,26 +54,98 @@ pub(super) async fn work(lab: &Lab, runs: &Runs) -> Result<()> {
     }
 }
 
-/// What no operator really does here.
-async fn all_else(lab: &Lab) -> Result<()> {
+async fn pools(lab: &Lab) -> Result<()> {
+    for first in of_pools(lab) {
+        first.report().await?;
+    }
+    Ok(())
+}
+
+impl Simulated {
+    /// Watches what they look after, for lists of all of it at each look would keep the API servers busy.
+    async fn begin(&self, lab: &Lab) -> Result<()> {
+        let watched = self.0.get_or_try_init(async || {
+            let mut watched = Watched::default();
+            for first in of_pools(lab).into_iter().chain(of_claims(lab)) {
+                first.watch(&mut watched).await?;
+            }
+            anyhow::Ok(watched)
+        });
+        watched.await.map(|_| ())
+    }
+}
+
+impl First<'_> {
+    /// Gives it to all that have none.
+    async fn report(&self) -> Result<()> {
+        for object in unreported(self.cluster, self.kind, self.field).await? {
+            let status = self.status.clone();
+            self.cluster.report(self.kind, &object, status).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives it to all that have none from now on.
+    async fn watch(self, watched: &mut Watched) -> Result<()> {
+        let Self {
+            cluster,
+            kind,
+            field,
+            status,
+        } = self;
+        let (resource, _) = cluster.resource(kind.api_version, kind.kind).await?;
+        let about = Arc::new((cluster.client(), resource, status));
+        let act = move |object| {
+            let about = Arc::clone(&about);
+            async move {
+                let (client, resource, status) = &*about;
+                if is_unreported(&object, field) {
+                    report(client, resource, &object, status).await;
+                }
+            }
+        };
+        watched.each(cluster, kind, act).await
+    }
+}
+
+/// What Gardener and Rook do for pools.
+fn of_pools(lab: &Lab) -> [First<'_>; 2] {
+    let shoot = json!({
+        "technicalID": "shoot--c5c3", "gardener": {"id": "lab", "name": "lab", "version": "1.120.0"}, "hibernated": false,
+        "uid": "00000000-0000-0000-0000-000000000000",
+        "lastOperation": {"type": "Create", "state": "Succeeded", "progress": 100, "description": "done",
+            "lastUpdateTime": "2026-01-01T00:00:00Z"},
+    });
+    let shoot = First {
+        cluster: &lab.garden,
+        kind: SHOOT,
+        field: "lastOperation",
+        status: shoot,
+    };
+    [shoot, healthy(&lab.storage)]
+}
+
+/// A Ceph that is well.
+fn healthy(storage: &Cluster) -> First<'_> {
+    let status = json!({"phase": "Ready", "ceph": {"health": "HEALTH_OK", "capacity": {
+        "bytesTotal": 1_u64 << 50, "bytesUsed": 1_u64 << 40, "bytesAvailable": (1_u64 << 50) - (1_u64 << 40)}}});
+    First {
+        cluster: storage,
+        kind: CEPH,
+        field: "phase",
+        status,
+    }
+}
+
+/// What no operator really does for claims here.
+fn of_claims(lab: &Lab) -> Vec<First<'_>> {
     let condition = |type_| json!({"type": type_, "status": "True", "reason": "Ready", "lastTransitionTime": "2026-01-01T00:00:00Z"});
     let ready = json!({"conditions": [condition("Ready")]});
-    for cluster in [&lab.hypervisor, &lab.control_plane, &lab.storage] {
-        let mut share = ready.clone();
-        let hosts = ["node-1", "node-2"].map(|name| json!({"name": name, "phase": "Leased"}));
-        share["hosts"] = json!(hosts);
-        share["hostCount"] = json!(hosts.len());
-        first_status(cluster, SHARE, "conditions", share).await?;
-        let pool = json!({"nodeCount": 50, "freeVcpus": 6400, "freeMemoryGB": 25600});
-        first_status(cluster, POOL, "nodeCount", pool).await?;
-        first_status(cluster, EXTERNAL_SECRET, "conditions", ready.clone()).await?;
-    }
-    for cluster in [&lab.control_plane, &lab.storage] {
-        first_status(cluster, PUSH_SECRET, "conditions", ready.clone()).await?;
-    }
-    for kind in [BLOCK_POOL, CEPH_CLIENT] {
-        first_status(&lab.storage, kind, "phase", json!({"phase": "Ready"})).await?;
-    }
+    let mut share = ready.clone();
+    let hosts = ["node-1", "node-2"].map(|name| json!({"name": name, "phase": "Leased"}));
+    share["hosts"] = json!(hosts);
+    share["hostCount"] = json!(hosts.len());
+    let pool = json!({"nodeCount": 50, "freeVcpus": 6400, "freeMemoryGB": 25600});
     let services = [
         "Ready",
         "OVNReady",
@@ -75,13 +157,33 @@ async fn all_else(lab: &Lab) -> Result<()> {
         "conditions": services.map(condition),
         "endpoints": {"keystone": "https://keystone.example.com", "nova": "https://nova.example.com"},
     });
-    first_status(
+    let mut all = Vec::new();
+    let mut add = |cluster, kind, field, status: &Value| {
+        all.push(First {
+            cluster,
+            kind,
+            field,
+            status: status.clone(),
+        });
+    };
+    for cluster in [&lab.hypervisor, &lab.control_plane, &lab.storage] {
+        add(cluster, SHARE, "conditions", &share);
+        add(cluster, POOL, "nodeCount", &pool);
+        add(cluster, EXTERNAL_SECRET, "conditions", &ready);
+    }
+    for cluster in [&lab.control_plane, &lab.storage] {
+        add(cluster, PUSH_SECRET, "conditions", &ready);
+    }
+    for kind in [BLOCK_POOL, CEPH_CLIENT] {
+        add(&lab.storage, kind, "phase", &json!({"phase": "Ready"}));
+    }
+    add(
         &lab.control_plane,
         CONTROL_PLANE,
         "conditions",
-        control_plane,
-    )
-    .await
+        &control_plane,
+    );
+    all
 }
 
 /// Gives every load balancer an address of its own, in a network. A node leads them to pods, since hypervisors send to it what is for
@@ -106,13 +208,6 @@ pub(super) async fn balance(cluster: &Cluster, [a, b, c]: [u8; 3]) -> Result<()>
     Ok(())
 }
 
-async fn first_status(cluster: &Cluster, kind: Kind, field: &str, status: Value) -> Result<()> {
-    for object in unreported(cluster, kind, field).await? {
-        cluster.report(kind, &object, status.clone()).await?;
-    }
-    Ok(())
-}
-
 /// The objects whose status hasn't this field yet, and that stay.
 pub(super) async fn unreported(
     cluster: &Cluster,
@@ -120,8 +215,10 @@ pub(super) async fn unreported(
     field: &str,
 ) -> Result<Vec<DynamicObject>> {
     let mut objects = cluster.list(kind, "").await?;
-    objects.retain(|object| {
-        object.metadata.deletion_timestamp.is_none() && object.data["status"][field].is_null()
-    });
+    objects.retain(|object| is_unreported(object, field));
     Ok(objects)
+}
+
+fn is_unreported(object: &DynamicObject, field: &str) -> bool {
+    object.metadata.deletion_timestamp.is_none() && object.data["status"][field].is_null()
 }

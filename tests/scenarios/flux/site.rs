@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use kube::core::DynamicObject;
-use lab::claims::{Generation, Runs, Site};
+use lab::claims::{Generation, Runs, Simulated, Site};
 use lab::{
     Cluster, GitHost, Kind, Lab, Operator, Pods, Program, Repository, Result, ensure, eventually,
     is, minutes,
@@ -113,7 +113,7 @@ impl<'a> FluxSite<'a> {
             site: Site {
                 lab,
                 generation: Generation::Namespaced,
-                runs: Runs::Crossplane,
+                runs: Runs::Crossplane(Simulated::default()),
             },
             repository,
             _host: host,
