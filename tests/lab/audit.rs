@@ -1,7 +1,9 @@
 //! Who asked a cluster for what: the API server's audit log, at its Metadata level.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -61,20 +63,49 @@ pub(crate) fn log(folder: &Path) -> PathBuf {
     folder.join("audit.jsonl")
 }
 
-/// Reads the audit log of the cluster with this folder.
-pub(crate) fn read(folder: &Path) -> Result<Vec<Request>> {
-    let file = log(folder);
-    let text =
-        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    // The API server may be in the middle of its last line.
-    text.split_inclusive('\n')
-        .filter(|line| line.ends_with('\n'))
-        .map(|line| {
-            let event: Event = serde_json::from_str(line)
-                .with_context(|| format!("not an audit event: {line}"))?;
-            Ok(event.into())
-        })
-        .collect()
+/// The audit log of a cluster, of which each line is read once: scenarios look at thousands of them again and again.
+#[derive(Default)]
+pub(crate) struct Log(Mutex<Known>);
+
+/// What was read so far.
+#[derive(Default)]
+struct Known {
+    /// How many bytes.
+    length: u64,
+    requests: Vec<Request>,
+}
+
+impl Log {
+    /// Every request in the log of the cluster with this folder.
+    pub fn requests(&self, folder: &Path) -> Result<Vec<Request>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.read(&log(folder))?;
+        Ok(known.requests.clone())
+    }
+}
+
+impl Known {
+    /// Reads what was written since.
+    fn read(&mut self, file: &Path) -> Result<()> {
+        let mut text = Vec::new();
+        File::open(file)
+            .and_then(|mut log| {
+                log.seek(SeekFrom::Start(self.length))?;
+                log.read_to_end(&mut text)
+            })
+            .with_context(|| format!("cannot read {}", file.display()))?;
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            // The API server may be in the middle of its last line.
+            if !line.ends_with(b"\n") {
+                break;
+            }
+            let event: Event = serde_json::from_slice(line)
+                .with_context(|| format!("not an audit event: {}", line.escape_ascii()))?;
+            self.requests.push(event.into());
+            self.length += line.len() as u64;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Deserialize)]
@@ -140,5 +171,38 @@ fn joined(first: String, second: &str) -> String {
         first
     } else {
         format!("{first}/{second}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn line(verb: &str) -> String {
+        let event = json!({
+            "verb": verb, "requestReceivedTimestamp": "2026-01-01T00:00:00.000000Z", "user": {"username": "a"},
+        });
+        format!("{event}\n")
+    }
+
+    #[test]
+    fn log_is_read_on_from_its_last_whole_line() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let mut file = File::create(log(folder.path()))?;
+        let known = Log::default();
+        let verbs = || -> Result<Vec<String>> {
+            let requests = known.requests(folder.path())?;
+            Ok(requests.into_iter().map(|request| request.verb).collect())
+        };
+        let (second, third) = (line("list"), line("watch"));
+        let (begun, rest) = second.split_at(20);
+        write!(file, "{}{begun}", line("get"))?;
+        assert_eq!(verbs()?, ["get"]);
+        write!(file, "{rest}{third}")?;
+        assert_eq!(verbs()?, ["get", "list", "watch"]);
+        assert_eq!(verbs()?, ["get", "list", "watch"]);
+        Ok(())
     }
 }

@@ -84,6 +84,7 @@ pub struct Cluster {
     client: Client,
     kubeconfig: String,
     kubeconfig_file: PathBuf,
+    audited: Arc<audit::Log>,
     discovered: Arc<Mutex<HashMap<GroupVersionKind, (ApiResource, Scope)>>>,
 }
 
@@ -189,6 +190,7 @@ impl Cluster {
             client,
             kubeconfig,
             kubeconfig_file,
+            audited: Arc::default(),
             discovered: Arc::default(),
         })
     }
@@ -271,7 +273,7 @@ impl Cluster {
 
     /// Every request that the cluster has answered until now, watches once they have ended.
     pub fn audit(&self) -> Result<Vec<Request>> {
-        audit::read(&self.folder)
+        self.audited.requests(&self.folder)
     }
 
     /// Fine when nothing that a user asked for was refused for want of a right.
