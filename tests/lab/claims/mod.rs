@@ -111,8 +111,15 @@ impl<'a> Site<'a> {
         lab.management
             .apply_files(format!("compositions/{version}"))
             .await?;
-        for cluster in [&lab.control_plane, &lab.hypervisor, &lab.storage] {
-            cluster.install_our_kinds().await?;
+        tokio::try_join!(
+            lab.control_plane.install_our_kinds(),
+            lab.hypervisor.install_our_kinds()
+        )?;
+        // For hv-pool-b. A storage cluster has none of our kinds.
+        for plural in ["hypervisorpools", "hypervisorshares"] {
+            let file = format!("{plural}.hypervisor.c5c3.io.yaml");
+            let file = format!("package/charts/c5c3-crds/definitions/{file}");
+            lab.storage.apply_files(file).await?;
         }
         lab.storage.put_namespace("rook-ceph").await?;
         for namespace in [
