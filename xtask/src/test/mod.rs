@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod ci;
+#[cfg(test)]
+mod examples;
 mod results;
 mod run;
 mod step;
