@@ -7,12 +7,13 @@ use anyhow::Result;
 use hyper::{Request, StatusCode};
 use serde_json::{Value, json};
 
-use crate::claims::SHARE;
 use crate::cluster::Cluster;
 use crate::machine::Machine;
-use crate::objects::SECRET;
+use crate::objects::{Kind, SECRET, kind};
 use crate::pki::Identity;
 use crate::serve::Server;
+
+const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
 
 /// What a Nova knows.
 #[derive(Default)]

@@ -78,8 +78,8 @@ pub use metrics::PORT as METRICS;
 pub use migration::{Migration, Migrations};
 pub use network::pods_of;
 pub use objects::{
-    amounts, budget, config_map, connection, container_port, labelled, opaque, service_port,
-    template,
+    amounts, budget, config_map, connection, container_port, labelled, opaque, selector,
+    service_port, template,
 };
 pub use options::{Known, Options, Unknown};
 pub use outdated::outdated_options;
@@ -87,8 +87,8 @@ pub use phase::Phase;
 pub use pod::tolerations;
 pub use pod::{
     Mount, PodSettings, Program, Source, confined, default_profile, domains, empty_dir,
-    field_variable, pod_of, requirements, secret_volume, selector, spread, spread_revision,
-    unescalated, variable, with_ephemeral_storage,
+    field_variable, pod_of, requirements, secret_volume, spread, spread_revision, unescalated,
+    variable, with_ephemeral_storage,
 };
 pub use policy::Policy;
 pub use prerequisite::{All, Prerequisite, all, holds, progress, said, sum};

@@ -9,8 +9,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 
 use crate::component::Component;
-use crate::objects::{amounts, container_port, service_port};
-use crate::pod::{container as contained, selector};
+use crate::objects::{amounts, container_port, selector, service_port};
+use crate::pod::container as contained;
 use crate::service::{NAME, Service};
 
 /// Port of the metrics, the same as that of <https://github.com/timonwong/uwsgi_exporter>.

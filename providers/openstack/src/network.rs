@@ -10,8 +10,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::DesiredState;
 
 use crate::component::Component;
-use crate::objects::{budget, service_port};
-use crate::pod::selector;
+use crate::objects::{budget, selector, service_port};
 use crate::service::API;
 
 /// Label of a namespace: its name, which the API server sets.

@@ -8,16 +8,22 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
-use crate::pod::selector;
 
 /// The metadata of an object with these labels.
 pub fn labelled(labels: BTreeMap<String, String>) -> ObjectMeta {
     ObjectMeta {
         labels: Some(labels),
         ..ObjectMeta::default()
+    }
+}
+
+/// A selector of the pods with these labels.
+pub fn selector(labels: &BTreeMap<String, String>) -> LabelSelector {
+    LabelSelector {
+        match_labels: Some(labels.clone()),
+        ..LabelSelector::default()
     }
 }
 

@@ -12,9 +12,9 @@ use k8s_openapi::api::core::v1::{
     TopologySpreadConstraint,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::definition::CONNECTED_PORTS;
+use crate::objects::selector;
 use crate::service::Service;
 
 pub use ephemeral_storage::with_ephemeral_storage;
@@ -316,14 +316,6 @@ pub fn spread_revision(
         constraint.match_label_keys = Some(vec!["pod-template-hash".to_owned()]);
     }
     spread
-}
-
-/// A selector of the pods with these labels.
-pub fn selector(labels: &BTreeMap<String, String>) -> LabelSelector {
-    LabelSelector {
-        match_labels: Some(labels.clone()),
-        ..LabelSelector::default()
-    }
 }
 
 /// Kubernetes' resource requirements.

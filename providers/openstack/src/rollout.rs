@@ -16,7 +16,7 @@ use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 use crate::component::Component;
 use crate::definition::ComponentKind;
 use crate::files;
-use crate::pod::selector;
+use crate::objects::selector;
 use crate::service::{COMPONENT, INSTANCE};
 
 use seen::{Read, Seen};
