@@ -28,7 +28,7 @@ use provider_composer::{
     DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, Resource, ResourceKind,
     Subject,
 };
-use provider_openstack::{digest, labelled, selector, template};
+use provider_openstack::{digest, labelled, pod_template, selector};
 use serde::Deserialize;
 
 use crate::drain::{self, HOLD};
@@ -352,7 +352,7 @@ fn stateful_set(node: &str, image: &str, labels: &BTreeMap<String, String>) -> S
                 type_: Some("OnDelete".to_owned()),
                 ..StatefulSetUpdateStrategy::default()
             }),
-            template: template(labels.clone(), None, pod),
+            template: pod_template(labels.clone(), None, pod),
             ..StatefulSetSpec::default()
         },
         ..StatefulSet::default()

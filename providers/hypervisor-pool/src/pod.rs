@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_openstack::{
-    amounts, default_profile, field_variable, labelled, selector, template, variable,
+    amounts, default_profile, field_variable, labelled, pod_template, selector, variable,
 };
 
 /// Label of the agents' pods: the agent.
@@ -171,7 +171,7 @@ impl Agent {
                         max_unavailable: Some(max_unavailable),
                     }),
                 }),
-                template: template(labels, [configuration], pod),
+                template: pod_template(labels, [configuration], pod),
                 ..DaemonSetSpec::default()
             },
             ..DaemonSet::default()

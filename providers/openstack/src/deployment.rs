@@ -11,7 +11,7 @@ use provider_composer::{DesiredState, Progress};
 use crate::component::Component;
 use crate::definition::ComponentKind;
 use crate::metrics;
-use crate::objects::{connection, container_port, template};
+use crate::objects::{container_port, pod_template, tcp_probe};
 use crate::pod::{Program, Source, pod, requirements, spread, spread_revision};
 use crate::reverse_proxy::ReverseProxy;
 use crate::rollout::{Controller, DRAIN, GRACE};
@@ -154,7 +154,7 @@ impl Pods {
                 ..metrics::container(service)
             });
         }
-        let template = template(labels, annotations, pod);
+        let template = pod_template(labels, annotations, pod);
         Controller::of(component).compose(component, template, desired);
     }
 
@@ -175,7 +175,7 @@ impl Pods {
                 (probe(health), probe(READY))
             }
             ComponentKind::Proxy { port } => {
-                let probe = connection(IntOrString::Int(i32::from(port)));
+                let probe = tcp_probe(IntOrString::Int(i32::from(port)));
                 (probe.clone(), probe)
             }
             ComponentKind::Daemon { probe: [] } | ComponentKind::Member { probe: [], .. } => return,
@@ -215,7 +215,7 @@ impl Pods {
         container.liveness_probe = alive.map(|port| Probe {
             period_seconds: Some(15),
             failure_threshold: Some(6),
-            ..connection(IntOrString::Int(i32::from(port)))
+            ..tcp_probe(IntOrString::Int(i32::from(port)))
         });
     }
 }

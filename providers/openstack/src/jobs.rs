@@ -12,7 +12,7 @@ use provider_composer::{DesiredState, Key, Live, Lookup, Progress, Reason, label
 
 use crate::digest::digest;
 use crate::files;
-use crate::objects::template;
+use crate::objects::pod_template;
 use crate::phase::Phase;
 use crate::pod::{Program, pod};
 use crate::release::Release;
@@ -381,7 +381,7 @@ impl<'a> Jobs<'a> {
             backoff_limit: Some(TRIES),
             active_deadline_seconds: Some(DEADLINE),
             pod_replacement_policy: Some("Failed".to_owned()),
-            template: template(labels, kept, pod),
+            template: pod_template(labels, kept, pod),
             ..JobSpec::default()
         }
     }

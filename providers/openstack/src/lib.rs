@@ -78,8 +78,8 @@ pub use metrics::PORT as METRICS;
 pub use migration::{Migration, Migrations};
 pub use network::pods_of;
 pub use objects::{
-    amounts, budget, config_map, connection, container_port, labelled, opaque, selector,
-    service_port, template,
+    amounts, budget, config_map, container_port, labelled, opaque, pod_template, selector,
+    service_port, tcp_probe,
 };
 pub use options::{Known, Options, Unknown};
 pub use outdated::outdated_options;

@@ -28,7 +28,7 @@ pub fn selector(labels: &BTreeMap<String, String>) -> LabelSelector {
 }
 
 /// The template of pods with these labels and annotations.
-pub fn template(
+pub fn pod_template(
     labels: BTreeMap<String, String>,
     annotations: impl IntoIterator<Item = (String, String)>,
     pod: PodSpec,
@@ -109,7 +109,7 @@ pub fn amounts<const N: usize>(amounts: [(&str, &str); N]) -> Option<BTreeMap<St
 }
 
 /// A probe that the kernel answers while a process listens.
-pub fn connection(port: IntOrString) -> Probe {
+pub fn tcp_probe(port: IntOrString) -> Probe {
     Probe {
         tcp_socket: Some(TCPSocketAction {
             port,

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{Container, Probe, ResourceRequirements, VolumeMount};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::objects::{amounts, connection};
+use crate::objects::{amounts, tcp_probe};
 use crate::pod::container;
 use crate::service::{API, Service};
 use crate::tls::CERTIFICATE;
@@ -37,7 +37,7 @@ impl ReverseProxy {
             volume_mounts: Some(mounts.collect()),
             liveness_probe: Some(Probe {
                 period_seconds: Some(10),
-                ..connection(IntOrString::String(API.to_owned()))
+                ..tcp_probe(IntOrString::String(API.to_owned()))
             }),
             ..container(service, self.name, self.command.clone(), resources)
         }

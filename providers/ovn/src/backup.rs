@@ -5,7 +5,7 @@ use c5c3_api::parts::Storage;
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, ResourceRequirements};
 use provider_composer::{DesiredState, Key, ObservedState};
-use provider_openstack::{Program, Source, lasting_volume, pod_of, template};
+use provider_openstack::{Program, Source, lasting_volume, pod_of, pod_template};
 
 use crate::encryption::{Encryption, FOLDER};
 use crate::network::{Database, Network};
@@ -61,7 +61,7 @@ impl Network<'_> {
                         backoff_limit: Some(2),
                         // Two pods at once, one of them evicted, would write the same file.
                         pod_replacement_policy: Some("Failed".to_owned()),
-                        template: template(self.labels(COMPONENT), None, pod),
+                        template: pod_template(self.labels(COMPONENT), None, pod),
                         ..JobSpec::default()
                     }),
                 },

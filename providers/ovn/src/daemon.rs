@@ -5,8 +5,8 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::ConfigMap;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Program, Source, config_map, container_port, digest, pod_of, requirements, selector,
-    spread_revision, template,
+    Program, Source, config_map, container_port, digest, pod_of, pod_template, requirements,
+    selector, spread_revision,
 };
 
 use crate::encryption::{Encryption, FOLDER};
@@ -166,7 +166,7 @@ impl Network<'_> {
             spec: DeploymentSpec {
                 replicas: i32::try_from(daemon.replicas).ok(),
                 selector: selector(&labels),
-                template: template(labels, [(SCRIPT.to_owned(), digest([SCRIPT_TEXT]))], pod),
+                template: pod_template(labels, [(SCRIPT.to_owned(), digest([SCRIPT_TEXT]))], pod),
                 ..DeploymentSpec::default()
             },
             ..Deployment::default()

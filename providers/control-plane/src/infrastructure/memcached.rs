@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::DesiredState;
 use provider_openstack::{
-    confined, connection, container_port, default_profile, labelled, service_port, template,
+    confined, container_port, default_profile, labelled, pod_template, service_port, tcp_probe,
     with_ephemeral_storage,
 };
 
@@ -44,7 +44,7 @@ impl Recipe<'_> {
                 ),
                 pod_management_policy: Some("Parallel".to_owned()),
                 selector: placement::selector(&labels),
-                template: template(labels.clone(), None, self.pod(&labels)),
+                template: pod_template(labels.clone(), None, self.pod(&labels)),
                 ..StatefulSetSpec::default()
             },
             ..StatefulSet::default()
@@ -91,7 +91,7 @@ impl Recipe<'_> {
             // whether it still answers.
             readiness_probe: Some(Probe {
                 timeout_seconds: None,
-                ..connection(IntOrString::Int(i32::from(PORT)))
+                ..tcp_probe(IntOrString::Int(i32::from(PORT)))
             }),
             security_context: Some(confined()),
             ..Container::default()

@@ -12,8 +12,8 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Program, Source, claim, config_map, container_port, digest, pod_of, requirements, selector,
-    spread, template,
+    Program, Source, claim, config_map, container_port, digest, pod_of, pod_template, requirements,
+    selector, spread,
 };
 
 use crate::encryption::{Encryption, FOLDER};
@@ -189,7 +189,7 @@ impl Network<'_> {
                 // A member that waits for others must not keep them from starting.
                 pod_management_policy: Some("Parallel".to_owned()),
                 selector: selector(&labels),
-                template: template(
+                template: pod_template(
                     labels,
                     [(SCRIPT.to_owned(), digest([SCRIPT_TEXT]))],
                     self.member_pod(database, encryption),
