@@ -104,7 +104,8 @@ pub trait Spec {
     const KIND: ResourceKind;
 }
 
-/// Says of types which kinds they are of, all of one group and version.
+/// Implements a trait with a `KIND`, for instance [`Spec`], for types whose kinds have the same group and version. A row has a type, the name
+/// of its kind, and the plural.
 macro_rules! kinds {
     ($trait:ident $group:literal $version:literal: $($type:ident $kind:literal $plural:literal,)*) => {$(
         impl $trait for $type {

@@ -269,7 +269,7 @@ impl Cluster {
         Error::of(&self.server, verb, what, error)
     }
 
-    /// The objects of a kind in a namespace, if the kind has namespaces; none: in all of them.
+    /// The objects of a kind: in the namespace, if one is given and the kind is namespaced, otherwise in all namespaces.
     pub(crate) fn api(&self, served: &Served, namespace: Option<&str>) -> Api<DynamicObject> {
         let client = self.client.clone();
         match namespace.filter(|_| served.namespaced) {

@@ -37,15 +37,15 @@ impl Fingerprint {
     }
 }
 
-/// Locks a file until the answer is dropped. Waits for another process that has locked it: it builds the same.
+/// Locks a file until the returned file is dropped. Waits for another process that has locked it, which builds the same.
 pub(crate) fn locked(file: &Path) -> Result<File> {
     let lock = File::create(file).with_context(|| format!("cannot create {}", file.display()))?;
     lock.lock()
-        .with_context(|| format!("cannot wait for who has locked {}", file.display()))?;
+        .with_context(|| format!("cannot lock {}", file.display()))?;
     Ok(lock)
 }
 
-/// Says that something is built now, and returns what says that it is done.
+/// Prints that something is being built. Returns a function that prints how long the build took.
 pub(crate) fn building(what: String, place: &Path) -> impl FnOnce() {
     let started = Instant::now();
     let place = place.display();

@@ -26,7 +26,7 @@ const SECRETS_BASES: &str = "config/crds/bases";
 /// The API group of External Secrets.
 const SECRETS_GROUP: &str = "external-secrets.io";
 
-/// Definitions of a module, by the plurals of their kinds. To take all that modules have is more work for an API server than its start.
+/// Some of the definitions of a module, by the plurals of their kinds: all of them are more work for an API server than its start.
 struct Chosen {
     module: Module,
     folder: &'static str,
@@ -42,7 +42,7 @@ const SECRETS: Chosen = Chosen {
     plurals: &["externalsecrets", "pushsecrets"],
 };
 
-/// The kinds that a control plane becomes, but for our own and Valkey's.
+/// The kinds of others that control planes are made of, except Valkey's.
 const COMPOSED: [Chosen; 5] = [
     Chosen {
         module: Module::MariadbOperator,

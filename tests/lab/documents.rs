@@ -13,7 +13,7 @@ use crate::objects::{Kind, delete, kind, split, strict_apply};
 use crate::patience::answered;
 
 impl Cluster {
-    /// Applies an object of that name, `namespace/name` where it has a namespace, with these fields beside its name and kind.
+    /// Applies an object with these fields and this name, which is `namespace/name` if the kind is namespaced.
     pub async fn put(&self, kind: Kind, name: &str, mut object: Value) -> Result<()> {
         let (namespace, name) = split(name);
         object["apiVersion"] = json!(kind.api_version);

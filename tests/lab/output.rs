@@ -17,7 +17,10 @@ pub(crate) fn output(command: &mut Command, what: &str) -> Result<String> {
     printed(output, what)
 }
 
-/// The same of a program that has ended.
+/// What a program that has ended has printed, without the white space around it.
+///
+/// # Errors
+/// When it has failed, with what it says of that.
 pub(crate) fn printed(output: Output, what: &str) -> Result<String> {
     ensure!(
         output.status.success(),
@@ -28,7 +31,7 @@ pub(crate) fn printed(output: Output, what: &str) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
-/// What came of the start of a program; this advice, if it isn't installed.
+/// Returns what the start of a program returned. The error is this advice, if the program isn't installed.
 pub(crate) fn installed<T>(started: io::Result<T>, program: &str, advice: &str) -> Result<T> {
     started.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => anyhow!("{advice}"),

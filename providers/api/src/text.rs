@@ -1,7 +1,7 @@
 //! Values that documents have as texts.
 
-/// Implements the conversions of a type from and to a text by its `parse` and `Display`, and its schema. The error says of which form the
-/// text must be.
+/// Implements the conversions of a type from and to a text, by its `parse` and its `Display`, and its schema. Declares the error of a text
+/// that can't be parsed, which says what the text is not and in which form to write it.
 macro_rules! textual {
     ($type:ident, $error:ident($what:literal, $form:ident), $schema:tt) => {
         #[doc = concat!("Why a text is not ", $what, ".")]

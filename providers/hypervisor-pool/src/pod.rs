@@ -217,7 +217,7 @@ pub fn idle(name: &str, image: &str) -> Container {
     )
 }
 
-/// A container whose processes aren't root.
+/// Runs a container as this user and group, which must not be root.
 pub fn with_user(mut container: Container, user: i64) -> Container {
     let security = container.security_context.get_or_insert_default();
     security.run_as_non_root = Some(true);

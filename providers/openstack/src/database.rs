@@ -25,7 +25,7 @@ pub const AUTHORITY: &str = "database-ca.crt";
 const DELETE: &str = "Delete";
 /// The reason while a database isn't ready.
 const WAITING: Reason = Reason::WaitingFor("Database");
-/// What a rotation replaces.
+/// The type of the rotation that replaces the user.
 const USER: RotationType = RotationType::DatabaseUser;
 /// The maximum number of connections of a service's user. Each process of each replica opens up to 25, and one of Cinder 5 more for its
 /// locks.

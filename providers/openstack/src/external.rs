@@ -1,4 +1,4 @@
-//! What is asked and changed of external systems.
+//! Requests to external systems, and when to repeat them.
 
 use jiff::{SignedDuration, Timestamp};
 use provider_composer::{ExternalRequest, ObservedState};
@@ -16,7 +16,7 @@ pub fn external_request(
     Ok(ExternalRequest { system, content })
 }
 
-/// So many seconds from now.
+/// Returns the moment that is so many seconds after now.
 pub fn after(seconds: u32, observed: &ObservedState<'_>) -> Timestamp {
     let duration = SignedDuration::from_secs(seconds.into());
     let then = observed.now().checked_add(duration);

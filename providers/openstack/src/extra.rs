@@ -20,7 +20,7 @@ pub struct Owned<'a> {
     instead: &'static str,
 }
 
-/// A table of [`Owned`] options, each with its section and what a user sets instead. A row without an option is a whole section.
+/// Writes an array of [`Owned`] as rows of `section, option => what users set instead;`. A row without an option stands for a whole section.
 #[macro_export]
 macro_rules! owned_options {
     (@row $section:tt, $instead:expr) => {

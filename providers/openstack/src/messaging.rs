@@ -27,7 +27,7 @@ const AUTHORITY: &str = "messaging-ca.crt";
 const PUBLIC_AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// The reason while a bus isn't ready.
 const WAITING: Reason = Reason::WaitingFor("Messaging");
-/// What a rotation replaces.
+/// The type of the rotation that replaces the user.
 const USER: RotationType = RotationType::MessagingUser;
 /// The folder of lock files, which every container can write to.
 const LOCK_PATH: &str = "/tmp";

@@ -43,7 +43,7 @@ pub fn pod_template(
     }
 }
 
-/// A Secret with these values.
+/// A Secret of type `Opaque` with these values.
 pub fn opaque<K: Into<String>, V: Into<Vec<u8>>>(
     metadata: ObjectMeta,
     data: impl IntoIterator<Item = (K, V)>,
@@ -89,7 +89,7 @@ pub fn service_port(name: &str, port: u16) -> ServicePort {
     }
 }
 
-/// At most one of the pods with these labels is evicted at a time.
+/// A PodDisruptionBudget by which at most one of the pods with these labels is evicted at a time.
 pub fn budget(metadata: ObjectMeta, labels: &BTreeMap<String, String>) -> PodDisruptionBudget {
     PodDisruptionBudget {
         metadata,

@@ -74,11 +74,11 @@ impl<'a> Users<'a> {
         self.user(self.secrets.newest())
     }
 
-    /// The user that pods get for now: the newest that is ready. Where none is, the newest, with its `account`. An older one is kept,
-    /// and its account is read.
+    /// Returns the user that pods get for now, and its account: the newest user that is ready, or the newest of all, whose account is
+    /// `account`, while none is. Keeps the objects of an older user, and reads its account.
     ///
     /// # Errors
-    /// The Secret of an older one can't be read.
+    /// The Secret of an older user can't be read.
     pub(crate) fn in_use<A>(
         &self,
         account: A,
@@ -241,7 +241,7 @@ const fn kinds(type_: RotationType) -> [ResourceKind; 2] {
     }
 }
 
-/// A database or a virtual host, and a user with what it may do there, in order of creation.
+/// The keys of a database or a virtual host, of its user, and of the user's grant or permission, in order of creation.
 pub(crate) fn own(
     service: &Service<'_>,
     type_: RotationType,

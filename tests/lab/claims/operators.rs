@@ -22,12 +22,12 @@ use crate::watched::{Watched, report};
 const SERVICE: Kind = kind("v1", "Service");
 const POOL: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorPool");
 
-/// The operators that don't run where Crossplane does alone, simulated from the first time that they have work until this is dropped.
+/// Simulates the operators of a site on which only Crossplane runs, from the first check of the site until this is dropped.
 #[derive(Default)]
 pub struct Simulated(OnceCell<Watched>);
 
-/// The first status of the objects of a kind, by its operator for whom all went well.
-struct First<'a> {
+/// The first status that the operator of a kind writes to an object when all goes well.
+struct FirstStatus<'a> {
     cluster: &'a Cluster,
     kind: Kind,
     /// The field of the status without which an object has none yet.
@@ -62,7 +62,7 @@ async fn pools(lab: &Lab) -> Result<()> {
 }
 
 impl Simulated {
-    /// Watches what they look after, for lists of all of it at each look would keep the API servers busy.
+    /// Watches the objects of these operators, since to list all of them at each check would keep the API servers busy.
     async fn begin(&self, lab: &Lab) -> Result<()> {
         let watched = self.0.get_or_try_init(async || {
             let mut watched = Watched::default();
@@ -75,8 +75,8 @@ impl Simulated {
     }
 }
 
-impl First<'_> {
-    /// Gives it to all that have none.
+impl FirstStatus<'_> {
+    /// Writes it to every object that has no status yet.
     async fn report(&self) -> Result<()> {
         for object in unreported(self.cluster, self.kind, self.field).await? {
             let status = self.status.clone();
@@ -85,7 +85,7 @@ impl First<'_> {
         Ok(())
     }
 
-    /// Gives it to all that have none from now on.
+    /// Writes it to every object that has no status, from now on.
     async fn watch(self, watched: &mut Watched) -> Result<()> {
         let Self {
             cluster,
@@ -108,15 +108,15 @@ impl First<'_> {
     }
 }
 
-/// What Gardener and Rook do for pools.
-fn of_pools(lab: &Lab) -> [First<'_>; 2] {
+/// What Gardener and Rook write for pools.
+fn of_pools(lab: &Lab) -> [FirstStatus<'_>; 2] {
     let shoot = json!({
         "technicalID": "shoot--c5c3", "gardener": {"id": "lab", "name": "lab", "version": "1.120.0"}, "hibernated": false,
         "uid": "00000000-0000-0000-0000-000000000000",
         "lastOperation": {"type": "Create", "state": "Succeeded", "progress": 100, "description": "done",
             "lastUpdateTime": "2026-01-01T00:00:00Z"},
     });
-    let shoot = First {
+    let shoot = FirstStatus {
         cluster: &lab.garden,
         kind: SHOOT,
         field: "lastOperation",
@@ -125,11 +125,11 @@ fn of_pools(lab: &Lab) -> [First<'_>; 2] {
     [shoot, healthy(&lab.storage)]
 }
 
-/// A Ceph that is well.
-fn healthy(storage: &Cluster) -> First<'_> {
+/// The status of a healthy CephCluster.
+fn healthy(storage: &Cluster) -> FirstStatus<'_> {
     let status = json!({"phase": "Ready", "ceph": {"health": "HEALTH_OK", "capacity": {
         "bytesTotal": 1_u64 << 50, "bytesUsed": 1_u64 << 40, "bytesAvailable": (1_u64 << 50) - (1_u64 << 40)}}});
-    First {
+    FirstStatus {
         cluster: storage,
         kind: CEPH,
         field: "phase",
@@ -137,8 +137,8 @@ fn healthy(storage: &Cluster) -> First<'_> {
     }
 }
 
-/// What no operator really does for claims here.
-fn of_claims(lab: &Lab) -> Vec<First<'_>> {
+/// What the operators that claims depend on write.
+fn of_claims(lab: &Lab) -> Vec<FirstStatus<'_>> {
     let condition = |type_| json!({"type": type_, "status": "True", "reason": "Ready", "lastTransitionTime": "2026-01-01T00:00:00Z"});
     let ready = json!({"conditions": [condition("Ready")]});
     let mut share = ready.clone();
@@ -159,7 +159,7 @@ fn of_claims(lab: &Lab) -> Vec<First<'_>> {
     });
     let mut all = Vec::new();
     let mut add = |cluster, kind, field, status: &Value| {
-        all.push(First {
+        all.push(FirstStatus {
             cluster,
             kind,
             field,

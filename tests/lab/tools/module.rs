@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::golang;
 
-/// The modules, each with its path and the folder under `tests/tools` that has its version.
+/// Declares [`Module`] with its methods. A row has a variant, the path of the module, and the folder under `tests/tools` with its version.
 macro_rules! modules {
     ($($(#[$docs:meta])* $name:ident: $path:literal in $folder:literal;)*) => {
         /// A Go module whose files a lab reads: custom resource definitions and webhook configurations.

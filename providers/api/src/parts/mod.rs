@@ -64,7 +64,7 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// The name of a variant, as documents have it.
+/// The name of a variant without fields, as documents have it.
 pub fn name_of(variant: impl Serialize) -> String {
     match serde_json::to_value(variant) {
         Ok(Value::String(name)) => name,

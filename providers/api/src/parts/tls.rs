@@ -44,7 +44,7 @@ pub struct IssuerRef {
 }
 
 impl IssuerRef {
-    /// An issuer of its own namespace.
+    /// Refers to an Issuer in the same namespace.
     pub fn issuer(name: &str) -> Self {
         Self {
             name: name.to_owned(),

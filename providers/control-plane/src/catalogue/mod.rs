@@ -89,7 +89,7 @@ pub fn uses() -> Vec<Use> {
 /// The user has to change something; the failure says what.
 pub fn compose(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Result<Catalogue, Failure> {
     if !recipe.korc.enabled {
-        // What was made before that was said stays: it may be in use.
+        // What was created while K-ORC was enabled stays: it may be in use.
         keep(recipe, desired);
         let credentials = service_users(recipe).map(|user| credential(recipe, user));
         return Ok(Catalogue::of(first_unready(credentials)));

@@ -44,7 +44,7 @@ fn tunnel_interface(settings: &Agents) -> &str {
         .unwrap_or_default()
 }
 
-/// A volume at a path of a container, to which mounts are passed on.
+/// Mounts a volume at a path, with Kubernetes' `mountPropagation`.
 fn propagated(volume: &str, path: &str, propagation: &str) -> VolumeMount {
     VolumeMount {
         mount_propagation: Some(propagation.to_owned()),

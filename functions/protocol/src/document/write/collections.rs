@@ -31,7 +31,7 @@ struct Nesting {
 }
 
 impl Nesting {
-    /// With a variant: `{variant: ...}`
+    /// Opens an object or a list, for a variant as the value in `{variant: ...}`.
     fn open(out: &mut Vec<u8>, variant: Option<&str>, key: u8) -> Self {
         let variant = variant.map(|variant| {
             let outer = wire::open(out, wire::STRUCT);
@@ -135,6 +135,7 @@ impl SerializeMap for FieldsWriter<'_> {
     }
 }
 
+/// Implements serde's traits for a writer by one of its methods. A row has a trait and the trait's method, with `key` if serde passes a key.
 macro_rules! collections {
     ($($writer:ident $part:ident: $($trait:ident $method:ident($($key:ident)?)),*;)*) => {$($(
         impl $trait for $writer<'_> {
