@@ -358,8 +358,8 @@ pub fn secrets(name: &str, secrets: &[&str]) -> Volume {
     }
 }
 
-/// A ConfigMap.
-pub fn config_map(name: &str, map: &str) -> Volume {
+/// A volume with the files of a ConfigMap.
+pub fn config_map_volume(name: &str, map: &str) -> Volume {
     Volume {
         name: name.to_owned(),
         config_map: Some(ConfigMapVolumeSource {

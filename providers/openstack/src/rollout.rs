@@ -19,7 +19,7 @@ use crate::files;
 use crate::objects::selector;
 use crate::service::{COMPONENT, INSTANCE};
 
-use seen::{Read, Seen};
+use seen::{Observed, Seen};
 
 /// The reason of a Deployment's condition `Progressing` once its rollout is complete
 /// (<https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#complete-deployment>).
@@ -139,8 +139,8 @@ impl Controller {
     fn observe(self, component: &Component<'_>) -> Lookup<Seen> {
         let (service, name) = (component.service, &component.object);
         match self {
-            Self::Deployment => service.get::<Read<Deployment>>(name).map(Seen::from),
-            Self::StatefulSet => service.get::<Read<StatefulSet>>(name).map(Seen::from),
+            Self::Deployment => service.get::<Observed<Deployment>>(name).map(Seen::from),
+            Self::StatefulSet => service.get::<Observed<StatefulSet>>(name).map(Seen::from),
         }
     }
 

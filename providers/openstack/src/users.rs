@@ -88,6 +88,7 @@ impl<'a> Users<'a> {
         let newest = self.newest();
         let objects = |user: &User| own(self.service, self.type_, (self.object, &user.object));
         let is_ready = |user: &User| {
+            // It is shown nowhere: a user that isn't ready is passed over.
             let reason = Reason::WaitingFor("User");
             are_ready(&objects(user), reason, self.service.observed).is_ok()
         };

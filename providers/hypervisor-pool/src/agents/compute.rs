@@ -9,7 +9,7 @@ use super::{CERTIFICATE, LIBVIRT, PROVIDERS, migration, propagated, run_openvswi
 use crate::configuration::{CEPH_KEYS, CONSOLES, Configuration};
 use crate::images;
 use crate::pod::{
-    Agent, Pace, Processes, Rights, config_map, container, host_folder, mount, node_folder,
+    Agent, Pace, Processes, Rights, config_map_volume, container, host_folder, mount, node_folder,
     node_variables, probe, requirements, resources, secrets,
 };
 
@@ -53,7 +53,7 @@ pub fn libvirt(
     };
     let mut volumes = vec![
         node_folder("dev", "/dev"),
-        config_map("config", LIBVIRT),
+        config_map_volume("config", LIBVIRT),
         secrets("ceph", &CEPH_KEYS),
         host_folder("definitions", "/var/lib/libvirt/definitions"),
         host_folder("run-libvirt", "/run/libvirt"),
@@ -151,7 +151,7 @@ pub fn nova_compute(
         containers: vec![compute],
         volumes: vec![
             secret_volume("config", nova.name),
-            config_map("providers", PROVIDERS),
+            config_map_volume("providers", PROVIDERS),
             empty_dir("agent"),
             run_openvswitch(),
             host_folder("run-libvirt", "/run/libvirt"),

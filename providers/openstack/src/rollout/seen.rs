@@ -26,7 +26,7 @@ pub struct Seen {
 
 /// What is read of a Deployment or StatefulSet, whichever `K` is.
 #[derive(Deserialize)]
-pub struct Read<K> {
+pub struct Observed<K> {
     spec: Option<Spec>,
     status: Option<Status>,
     #[serde(skip)]
@@ -85,12 +85,12 @@ struct Container {
     image: Option<String>,
 }
 
-impl<K: Resource> Resource for Read<K> {
+impl<K: Resource> Resource for Observed<K> {
     const KIND: ResourceKind = K::KIND;
 }
 
-impl<K: Resource> From<Live<Read<K>>> for Seen {
-    fn from(seen: Live<Read<K>>) -> Self {
+impl<K: Resource> From<Live<Observed<K>>> for Seen {
+    fn from(seen: Live<Observed<K>>) -> Self {
         let (spec, status) = (seen.body.spec.unwrap_or_default(), seen.body.status);
         let done = status.as_ref().is_some_and(|status| {
             let counts = [
