@@ -47,6 +47,11 @@ pub fn outdated_options(service: &ServiceDefinition, common: &Common) -> Vec<Str
                 )),
             });
         changed.or_else(|| {
+            // A later release can take a deprecation back, as Glance did.
+            let last = next.last().map_or(options, |(_, last)| *last);
+            if !last.is_deprecated(section, name) {
+                return None;
+            }
             let mut releases = iter::once((release, options)).chain(next.iter().copied());
             let (release, _) =
                 releases.find(|(_, options)| options.is_deprecated(section, name))?;
@@ -84,7 +89,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::registry::{KEYSTONE, NOVA};
+    use crate::registry::{GLANCE, KEYSTONE, NOVA};
 
     fn outdated(release: &str, section: &str, option: &str) -> Vec<String> {
         let common = json!({ "release": release, "extraConfig": { section: { option: "1" } } });
@@ -150,6 +155,16 @@ mod tests {
     #[case::is_of_an_unknown_release("2019.1", "DEFAULT", "watch_log_file")]
     fn option_is_not_outdated(#[case] release: &str, #[case] section: &str, #[case] option: &str) {
         assert!(outdated(release, section, option).is_empty());
+    }
+
+    #[test]
+    fn option_whose_deprecation_was_taken_back_is_not_outdated() {
+        let extra = json!({ "DEFAULT": { "delayed_delete": "true" } });
+        let common = json!({ "release": "2025.1", "extraConfig": extra });
+        let common = serde_json::from_value(common).unwrap();
+        let options = Options::of("glance", RELEASES[0].release).unwrap();
+        assert!(options.is_deprecated("DEFAULT", "delayed_delete"));
+        assert!(outdated_options(&GLANCE, &common).is_empty());
     }
 
     #[test]
