@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use c5c3_api::Kind;
 use serde::Deserialize;
 
 /// Label of a composite resource with its claim's name.
@@ -93,6 +94,16 @@ pub enum Scope {
     Cluster,
     /// In the tenant's namespace: Crossplane 2.x.
     Namespaced,
+}
+
+impl Scope {
+    /// What the composite resources of a kind are called here.
+    pub fn kind<K: Kind>(self) -> String {
+        match self {
+            Scope::Cluster => K::composite_kind(),
+            Scope::Namespaced => K::KIND.to_owned(),
+        }
+    }
 }
 
 impl Metadata {

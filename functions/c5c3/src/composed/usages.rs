@@ -7,7 +7,6 @@ use super::Composed;
 use crate::composite::{Metadata, Scope};
 use crate::manifest::kubernetes::{ResourceRef, Usage, UsageRef, UsageSpec};
 use crate::observed::Identity;
-use crate::pools;
 
 impl Composed<'_> {
     /// Keeps `of` until `by` is gone. Both are composed resources; wanted once both exist.
@@ -36,7 +35,7 @@ impl Composed<'_> {
         };
         let used = UsageRef {
             api_version: K::api_version(),
-            kind: pools::kind::<K>(self.scope),
+            kind: self.scope.kind::<K>(),
             resource_ref: ResourceRef {
                 name: composite.name.clone(),
                 namespace: composite.namespace.clone(),

@@ -119,17 +119,9 @@ pub(super) fn claim(scope: Scope, consumer: &Consumer) -> Selector {
 pub fn selector<K: Kind>(scope: Scope, namespace: Option<String>, by: Match) -> Selector {
     Selector {
         api_version: K::api_version(),
-        kind: kind::<K>(scope),
+        kind: scope.kind::<K>(),
         namespace,
         by,
-    }
-}
-
-/// What the composite resources of a kind are called.
-pub fn kind<K: Kind>(scope: Scope) -> String {
-    match scope {
-        Scope::Cluster => K::composite_kind(),
-        Scope::Namespaced => K::KIND.to_owned(),
     }
 }
 

@@ -21,8 +21,8 @@ use crate::composite::{Composite, Metadata};
 
 use consumers::{Consumers, has_uid_of};
 pub use consumers::{hosts, promised};
+pub use fetch::selector;
 use fetch::{Fetched, fetch, others, unreadable};
-pub use fetch::{kind, selector};
 pub use problem::Problem;
 pub use requests::{Asked, PoolRequest, ask, asked, requests};
 pub use restored::is_restored;
