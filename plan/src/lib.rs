@@ -37,6 +37,7 @@ mod tree;
 mod yaml;
 
 pub use compositions::{Composition, CompositionError, Compositions};
+pub use controller::Listing;
 pub use crossplane::Event;
 pub use crossplane::required::Wanted;
 pub use error::Error;
@@ -45,7 +46,7 @@ pub use kind::ClaimKind;
 pub use manifest::{Manifest, NotAnObject};
 pub use operated::{Operated, PlannedObject, State};
 pub use operators::simulated;
-pub use outcome::{Applied, Listing, Plan, Planned};
+pub use outcome::{Applied, Plan, Planned};
 pub use readiness::{Readiness, conditions, readiness};
 pub use resource::{CONTROL_PLANE, defaulted};
 pub use run::{Settings, plan};

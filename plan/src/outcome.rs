@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::Condition;
-use provider_composer::Selection;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::composite::CLAIM_NAME;
-use crate::controller::Controller;
+use crate::controller::{Controller, Listing};
 use crate::crossplane::required::Wanted;
 use crate::crossplane::{Composite, Crossplane, Event};
 use crate::graph::Graph;
@@ -42,15 +41,6 @@ pub struct Plan {
     pub assumed_secrets: Vec<Key>,
     /// Shoots that were given, and that no cluster has.
     pub unused_shoots: Vec<Key>,
-}
-
-/// Some objects of a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Listing {
-    /// The cluster, by the name of its provider configuration.
-    pub cluster: String,
-    /// Which of its objects.
-    pub selection: Selection,
 }
 
 /// An object that is applied in a cluster.

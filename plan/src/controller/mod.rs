@@ -12,10 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use provider_composer::reconcile::{Reconcile, memory};
-use provider_composer::{Dependency, DesiredState, Failure, Operator, ResourceKind};
+use provider_composer::{Dependency, DesiredState, Failure, Operator, ResourceKind, Selection};
 
 use crate::Error;
-use crate::outcome::Listing;
 use crate::readiness::conditions;
 use crate::settle::Reconciler;
 use crate::store::{Key, MANAGEMENT, Store};
@@ -54,6 +53,15 @@ pub struct Reconciled {
     generated: BTreeSet<Key>,
     /// How many changes of the store were checked.
     checked: usize,
+}
+
+/// Some objects of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listing {
+    /// The cluster, by the name of its provider configuration.
+    pub cluster: String,
+    /// Which of its objects.
+    pub selection: Selection,
 }
 
 impl Reconciler for Controller<'_> {
