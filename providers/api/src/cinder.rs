@@ -11,8 +11,9 @@ use crate::{
     list,
     parts::{
         ApiComponent, Bucket, Common, Component, Database, DeletedRows, KeystoneAccess, Messaging,
-        Rbd, ServiceStatus, is_default, reference::LABEL,
+        Rbd, ServiceStatus, is_default,
     },
+    pattern::LABEL,
     rule::Rule,
 };
 

@@ -7,7 +7,7 @@ use crate::{
     Consumer, Sharing,
     cidr::Ranges,
     kind::{Column, Kind},
-    parts::reference::LABEL_VALUE,
+    pattern::LABEL_VALUE,
     rule::{self, Rule},
 };
 

@@ -9,7 +9,8 @@ use crate::{
     custom_resource::CustomResource,
     kind::Column,
     list,
-    parts::{NamedRef, is_default, reference::NAME},
+    parts::{NamedRef, is_default},
+    pattern::NAME,
     rule::Rule,
 };
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use crate::{KINDS, kind::Column, parts::reference::LABEL, rule::Rule, schema};
+use crate::{KINDS, kind::Column, pattern::LABEL, rule::Rule, schema};
 
 /// A kind that an operator reconciles, by its spec.
 pub trait CustomResource: JsonSchema {

@@ -12,8 +12,9 @@ use crate::{
     list,
     parts::{
         self, ApiComponent, Bucket, Common, Database, KeystoneAccess, Rbd, ServiceStatus, Size,
-        Volume, is_default, reference::LABEL,
+        Volume, is_default,
     },
+    pattern::LABEL,
     rule::Rule,
 };
 

@@ -9,7 +9,8 @@ use crate::{
     cidr::{Cidr, Ranges},
     hypervisor::{HostSettings, NodeCounts, SystemReserved, TUNNEL_OF_NETDEV},
     kind::{Column, Kind},
-    parts::{is_default, reference::LABEL_VALUE},
+    parts::is_default,
+    pattern::{LABEL_VALUE, label_value},
     pool::{self, Consumer, PoolNetwork, Sharing, SharingMode},
     rule::{self, Rule},
 };
@@ -51,7 +52,7 @@ pub struct HypervisorClusterSpec {
     pub ironcore: Option<IronCore>,
     /// Labels of the pool, for instance availability-zone, tier, dedicated and compliance.
     #[serde(default)]
-    #[schemars(extend("maxProperties" = 64, "additionalProperties" = pool::label_value(), "x-kubernetes-validations" = [rule::LABEL_KEYS, rule::ZONE]))]
+    #[schemars(extend("maxProperties" = 64, "additionalProperties" = label_value(), "x-kubernetes-validations" = [rule::LABEL_KEYS, rule::ZONE]))]
     pub labels: BTreeMap<String, String>,
     /// Who may consume the pool.
     #[serde(default)]

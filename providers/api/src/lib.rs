@@ -28,6 +28,7 @@ pub mod openstack_cluster;
 pub mod ovn_chassis;
 pub mod ovn_cluster;
 pub mod parts;
+mod pattern;
 pub mod placement;
 pub mod pool;
 pub mod reason;

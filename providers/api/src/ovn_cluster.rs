@@ -12,10 +12,8 @@ use crate::{
     kind::Column,
     list,
     ovn_chassis::BridgeMapping,
-    parts::{
-        Image, OperatorNamespaces, Resources, Schedule, Tls, Topology, Volume, is_default,
-        reference::LABEL,
-    },
+    parts::{Image, OperatorNamespaces, Resources, Schedule, Tls, Topology, Volume, is_default},
+    pattern::{LABEL, label_value},
     rule::Rule,
 };
 
@@ -157,7 +155,7 @@ pub struct ChassisTemplate {
     pub bridge_mappings: Vec<BridgeMapping>,
     /// Labels of the nodes that are gateways. Without it no node is one.
     #[serde(skip_serializing_if = "is_default")]
-    #[schemars(extend("maxProperties" = 32, "additionalProperties" = crate::pool::label_value()))]
+    #[schemars(extend("maxProperties" = 32, "additionalProperties" = label_value()))]
     pub gateway_node_selector: BTreeMap<String, String>,
 }
 
@@ -187,7 +185,7 @@ const HYPERVISOR: &str = "node-role.kubernetes.io/hypervisor";
 pub struct NodeDaemon {
     /// Labels of the nodes that it runs on.
     #[educe(Default = BTreeMap::from([(HYPERVISOR.to_owned(), String::new())]))]
-    #[schemars(extend("maxProperties" = 32, "additionalProperties" = crate::pool::label_value()))]
+    #[schemars(extend("maxProperties" = 32, "additionalProperties" = label_value()))]
     pub node_selector: BTreeMap<String, String>,
     /// CPU and memory on each node.
     #[serde(skip_serializing_if = "is_default")]

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{parts::reference::LABEL, rule, text::textual};
+use crate::{pattern::LABEL, rule, text::textual};
 
 /// A reference to a pool: its name, or `namespace/name` for a pool outside the site's pool namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -252,13 +252,4 @@ pub(crate) fn sharing_mode(sharing: &Sharing, labels: &BTreeMap<String, String>)
         _ => SharingMode::Shared,
     };
     sharing.mode.unwrap_or_else(labelled)
-}
-
-/// The schema of a label's value, as Kubernetes has it.
-pub(crate) fn label_value() -> serde_json::Value {
-    serde_json::json!({
-        "type": "string",
-        "maxLength": 63,
-        "pattern": "^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$",
-    })
 }

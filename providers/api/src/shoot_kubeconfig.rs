@@ -8,10 +8,8 @@ use crate::{
     custom_resource::CustomResource,
     kind::Column,
     list,
-    parts::{
-        is_default,
-        reference::{KEY, LABEL, NAME},
-    },
+    parts::is_default,
+    pattern::{KEY, LABEL, NAME},
     rule::Rule,
 };
 

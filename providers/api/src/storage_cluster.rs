@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     cidr::Ranges,
     kind::{Column, Kind},
-    parts::reference::LABEL_VALUE,
+    pattern::{LABEL_VALUE, label_value},
     pool::{self, Consumer, PoolName, Sharing, SharingMode},
     rule::{self, Rule},
 };
@@ -47,7 +47,7 @@ pub struct StorageClusterSpec {
     pub ironcore: Option<IronCore>,
     /// Labels of the pool, for instance availability-zone, tier, dedicated and compliance.
     #[serde(default)]
-    #[schemars(extend("maxProperties" = 64, "additionalProperties" = pool::label_value(), "x-kubernetes-validations" = [rule::LABEL_KEYS, rule::ZONE]))]
+    #[schemars(extend("maxProperties" = 64, "additionalProperties" = label_value(), "x-kubernetes-validations" = [rule::LABEL_KEYS, rule::ZONE]))]
     pub labels: BTreeMap<String, String>,
     /// The Ceph cluster.
     #[serde(default)]

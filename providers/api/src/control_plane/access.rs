@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{parts::reference::NAME, rule::Rule};
+use crate::{pattern::NAME, rule::Rule};
 
 /// What a tenant's user owns has no other owner.
 pub(super) const ACCESS_STAYS: Rule = Rule::new(

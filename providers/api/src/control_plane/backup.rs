@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::infrastructure::Mariadb;
 use crate::{
-    parts::{Bucket, NamedRef, Schedule, Size, is_default, reference::NAME},
+    parts::{Bucket, NamedRef, Schedule, Size, is_default},
+    pattern::NAME,
     rule::Rule,
 };
 

@@ -6,13 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::server_image::ServerImage;
-use crate::{
-    cidr::Cidr,
-    list,
-    nova::TRAIT,
-    parts::{is_default, reference::NAME},
-    rule::Rule,
-};
+use crate::{cidr::Cidr, list, nova::TRAIT, parts::is_default, pattern::NAME, rule::Rule};
 
 /// Nova can't change a flavor.
 pub(crate) const FLAVORS_STAY: Rule = Rule::new(

@@ -12,8 +12,8 @@ use crate::{
     parts::{
         IssuerRef, NamedRef, OperatorNamespaces, PolicyOverrides, Switch, Topology,
         exposure::annotation, image::REPOSITORY, is_default, keystone_access::default_region,
-        reference::NAME,
     },
+    pattern::NAME,
     pool::PhysicalNetwork,
     rule::{Rule, UNIQUE_NETWORKS},
 };

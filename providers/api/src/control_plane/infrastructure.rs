@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{OvnInfrastructure, RunningInfrastructure};
 use crate::{
-    parts::{
-        HostPort, Kept, Members, Resources, Size, Switch, host::HOST, is_default, reference::NAME,
-    },
+    parts::{HostPort, Kept, Members, Resources, Size, Switch, host::HOST, is_default},
+    pattern::NAME,
     rule::Rule,
 };
 

@@ -4,7 +4,7 @@ use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{list, parts::reference::NAME};
+use crate::{list, pattern::NAME};
 
 /// The service catalogue of a control plane, which K-ORC fills.
 #[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{parts::reference::NAME, rule::Rule, text::textual};
+use crate::{pattern::NAME, rule::Rule, text::textual};
 
 /// What a URL is written as. Messages don't repeat what was given: it may have a password.
 const URL_FORM: &str = "https://, a host in lower case and a path, without user, password, query and percent sign, for instance \

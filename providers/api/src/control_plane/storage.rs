@@ -3,10 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    parts::{NamedRef, reference::LABEL},
-    rule,
-};
+use crate::{parts::NamedRef, pattern::LABEL, rule};
 
 /// The hypervisor pools of a control plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

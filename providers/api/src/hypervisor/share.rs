@@ -12,7 +12,8 @@ use crate::{
     list,
     neutron::ZONE,
     nova::TRAIT,
-    parts::{AgentEndpoint, IssuerRef, is_default, reference::LABEL},
+    parts::{AgentEndpoint, IssuerRef, is_default},
+    pattern::LABEL,
     pool::PhysicalNetwork,
     rule::{self, Rule},
 };

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    parts::{Component, Database, Exposure, Messaging, NamedRef, reference::LABEL},
+    parts::{Component, Database, Exposure, Messaging, NamedRef},
+    pattern::LABEL,
     rule::Rule,
 };
 

@@ -26,10 +26,8 @@ use crate::{
     control_plane::{FLAVORS_STAY, FirstNetwork, Flavor, TenantAccess},
     kind::{Column, Kind},
     list,
-    parts::{
-        is_default,
-        reference::{LABEL, LABEL_VALUE, NAME},
-    },
+    parts::is_default,
+    pattern::{LABEL, LABEL_VALUE, NAME},
     pool::{PoolName, PoolNameError},
     rule::{self, Rule},
 };

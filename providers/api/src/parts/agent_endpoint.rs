@@ -5,17 +5,19 @@ use std::net::IpAddr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use crate::pattern::{LABEL, NAME};
+
 /// A part of a control plane that agents connect to, and the addresses at which other clusters reach it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentEndpoint {
     /// Name of the part, for instance keystone.
-    #[schemars(length(min = 1, max = 63), regex(pattern = super::reference::LABEL))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = LABEL))]
     pub name: String,
     /// Names that the agents' configuration and the part's certificate have for it.
     #[schemars(
         length(min = 1, max = 8),
-        inner(length(min = 1, max = 253), regex(pattern = super::reference::NAME))
+        inner(length(min = 1, max = 253), regex(pattern = NAME))
     )]
     pub hostnames: Vec<String>,
     /// Addresses that stand for these names in the hypervisors' cluster.

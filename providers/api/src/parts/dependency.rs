@@ -4,8 +4,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::reference::NAME;
-use crate::custom_resource::dependencies;
+use crate::{custom_resource::dependencies, pattern::NAME};
 
 /// A resource of the same namespace that is waited for, until it has a condition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

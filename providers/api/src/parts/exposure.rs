@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    is_default,
-    reference::{LABEL, NAME},
+use super::is_default;
+use crate::{
+    pattern::{LABEL, NAME},
+    rule::Rule,
 };
-use crate::rule::Rule;
 
 const ONE_WAY: Rule = Rule::new(
     "has(self.gateway) != has(self.ingress)",

@@ -5,8 +5,8 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{host::HostPort, is_default, reference::NAME};
-use crate::schema::URL;
+use super::{host::HostPort, is_default};
+use crate::{pattern::NAME, schema::URL};
 
 /// How a service authenticates to Keystone.
 #[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]

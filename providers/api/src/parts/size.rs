@@ -6,8 +6,7 @@ use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reference::NAME;
-use crate::text::textual;
+use crate::{pattern::NAME, text::textual};
 
 /// What a size is written as.
 const FORM: &str = "a whole number and Mi, Gi, Ti, M, G or T, for instance 100Gi";

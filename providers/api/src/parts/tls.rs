@@ -4,8 +4,8 @@ use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reference::{NAME, NamedRef};
-use crate::rule::Rule;
+use super::reference::NamedRef;
+use crate::{pattern::NAME, rule::Rule};
 
 pub(crate) const ONE_CERTIFICATE: Rule = Rule::new(
     "!has(self.issuerRef) || !has(self.certSecretRef)",

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    is_default,
-    reference::{NAME, QUALIFIED_NAME},
+use super::is_default;
+use crate::{
+    list,
+    pattern::{NAME, QUALIFIED_NAME, label_value},
+    rule::Rule,
 };
-use crate::{list, rule::Rule};
 
 const NODE_LABELS: Rule = Rule::new(
     "self.all(key, key.matches('^([a-z0-9]([-.a-z0-9]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",
@@ -41,7 +42,7 @@ pub struct Topology {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(extend(
         "maxProperties" = 32,
-        "additionalProperties" = crate::pool::label_value(),
+        "additionalProperties" = label_value(),
         "x-kubernetes-validations" = [NODE_LABELS]
     ))]
     pub node_selector: BTreeMap<String, String>,
