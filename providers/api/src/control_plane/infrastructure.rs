@@ -7,7 +7,7 @@ use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{OvnInfrastructure, RunningInfrastructure};
+use super::{MaxScale, OvnInfrastructure, RunningInfrastructure};
 use crate::{
     parts::{HostPort, Kept, Members, Resources, Size, Switch, host::HOST, is_default},
     pattern::NAME,
@@ -142,20 +142,6 @@ impl Mariadb {
         let max_scale = self.max_scale.as_ref();
         max_scale.filter(|max_scale| max_scale.enabled)
     }
-}
-
-/// MaxScale before MariaDB.
-#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
-#[educe(Default)]
-#[serde(default)]
-pub struct MaxScale {
-    /// Whether there is one.
-    #[educe(Default = true)]
-    pub enabled: bool,
-    /// Replicas.
-    #[educe(Default = 2)]
-    #[schemars(range(min = 1, max = 9))]
-    pub replicas: u32,
 }
 
 /// An external database server.

@@ -7,6 +7,7 @@ mod global;
 mod infrastructure;
 mod keystone;
 mod korc;
+mod max_scale;
 mod options;
 mod ovn;
 mod running;
@@ -33,11 +34,12 @@ pub use self::{
         SecretStoreKind, SecretStoreRef,
     },
     infrastructure::{
-        ExternalBus, ExternalCache, ExternalDatabase, Infrastructure, Mariadb, MaxScale, Memcached,
-        Rabbitmq, Valkey,
+        ExternalBus, ExternalCache, ExternalDatabase, Infrastructure, Mariadb, Memcached, Rabbitmq,
+        Valkey,
     },
     keystone::{KeystoneService, RotationInterval, ServiceFernet},
     korc::{BootstrapResource, CloudCredentialsRef, Korc},
+    max_scale::MaxScale,
     options::{CortexComponent, TempestComponent},
     ovn::{OvnInfrastructure, OvnMembers},
     running::RunningInfrastructure,
