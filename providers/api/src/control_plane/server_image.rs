@@ -197,29 +197,28 @@ fn is_segment(text: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Checksum {
-    algorithm: Algorithm,
+    algorithm: String,
     value: String,
 }
 
-/// An algorithm, and the number of hexadecimal digits of its checksums.
-type Algorithm = (&'static str, usize);
-
-const ALGORITHMS: [Algorithm; 2] = [("sha256", 64), ("sha512", 128)];
+/// The algorithms, and the number of hexadecimal digits of their checksums.
+const ALGORITHMS: [(&str, usize); 2] = [("sha256", 64), ("sha512", 128)];
 
 impl Checksum {
     fn parse(text: &str) -> Option<Self> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        let (name, value) = text.split_once(':')?;
+        let (algorithm, value) = text.split_once(':')?;
         let mut known = ALGORITHMS.into_iter();
-        let algorithm = known.find(|(algorithm, _)| *algorithm == name)?;
-        let value = value.to_owned();
-        (value.len() == algorithm.1 && value.bytes().all(is_digit))
-            .then_some(Self { algorithm, value })
+        let (_, digits) = known.find(|(name, _)| *name == algorithm)?;
+        (value.len() == digits && value.bytes().all(is_digit)).then(|| Self {
+            algorithm: algorithm.to_owned(),
+            value: value.to_owned(),
+        })
     }
 
     /// The algorithm: `sha256` or `sha512`.
-    pub fn algorithm(&self) -> &'static str {
-        self.algorithm.0
+    pub fn algorithm(&self) -> &str {
+        &self.algorithm
     }
 
     /// The value, in hexadecimal digits.

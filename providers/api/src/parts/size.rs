@@ -15,22 +15,20 @@ const FORM: &str = "a whole number and Mi, Gi, Ti, M, G or T, for instance 100Gi
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Size {
-    number: u32,
-    unit: Unit,
+    text: String,
+    bytes: u64,
 }
 
-/// A unit, and its bytes.
-type Unit = (&'static str, u64);
-
-const GIBIBYTE: Unit = ("Gi", 1 << 30);
-const UNITS: [Unit; 6] = [
+/// The units, and their bytes.
+const UNITS: [(&str, u64); 6] = [
     ("Mi", 1 << 20),
-    GIBIBYTE,
+    ("Gi", GIBIBYTE),
     ("Ti", 1 << 40),
     ("M", 1_000_000),
     ("G", 1_000_000_000),
     ("T", 1_000_000_000_000),
 ];
+const GIBIBYTE: u64 = 1 << 30;
 
 impl Size {
     fn parse(text: &str) -> Option<Self> {
@@ -38,28 +36,31 @@ impl Size {
             .find(|character: char| !character.is_ascii_digit())
             .unwrap_or(text.len());
         let (digits, suffix) = text.split_at(end);
-        let number = digits.parse().ok()?;
-        let unit = UNITS.into_iter().find(|(unit, _)| *unit == suffix)?;
-        (digits.len() <= 6 && !digits.starts_with('0')).then_some(Self { number, unit })
+        let number: u32 = digits.parse().ok()?;
+        let (_, unit) = UNITS.into_iter().find(|(unit, _)| *unit == suffix)?;
+        (digits.len() <= 6 && !digits.starts_with('0')).then(|| Self {
+            text: text.to_owned(),
+            bytes: u64::from(number) * unit,
+        })
     }
 
     /// A size of so many gibibytes.
-    pub(crate) const fn gibibytes(number: u32) -> Self {
+    pub(crate) fn gibibytes(number: u32) -> Self {
         Self {
-            number,
-            unit: GIBIBYTE,
+            text: format!("{number}Gi"),
+            bytes: u64::from(number) * GIBIBYTE,
         }
     }
 
     /// The size in bytes.
     pub fn bytes(&self) -> u64 {
-        u64::from(self.number) * self.unit.1
+        self.bytes
     }
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}{}", self.number, self.unit.0)
+        out.write_str(&self.text)
     }
 }
 
