@@ -24,12 +24,11 @@ use c5c3_kinds::korc::{
 };
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Failure, Progress, Resource, ResourceKind, Use};
-use provider_openstack::progress;
 
 use self::korc::{Korc, PROJECT};
 use crate::Recipe;
 use crate::credentials::keystone::Scope;
-use crate::credentials::{ID, SECRET, Sealed, ServiceUser, service_users};
+use crate::credentials::service_users;
 use crate::graph::Node;
 
 pub use farewell::{keep, may_exist, remains};
@@ -91,7 +90,7 @@ pub fn compose(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Result<Catalo
     if !recipe.korc.enabled {
         // What was created while K-ORC was enabled stays: it may be in use.
         keep(recipe, desired);
-        let credentials = service_users(recipe).map(|user| credential(recipe, user));
+        let credentials = service_users(recipe).map(|user| user.progress(recipe));
         return Ok(Catalogue::of(first_unready(credentials)));
     }
     let mut korc = Korc::new(recipe, desired);
@@ -104,28 +103,6 @@ pub fn compose(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Result<Catalo
         progress: first_unready([access, imports.progress, entries.progress, users]),
         public: entries.public,
     })
-}
-
-/// How far a service's credential has come: a service may go ahead as soon as its own is there, whatever else the
-/// catalogue lacks.
-pub fn credential(recipe: &Recipe<'_>, user: &ServiceUser) -> Progress {
-    let origin = match recipe.korc.enabled {
-        true => "which comes with the service catalogue".to_owned(),
-        false => format!(
-            "with the keys {ID} and {SECRET}: create it, because with korc.enabled: false the catalogue is managed externally"
-        ),
-    };
-    let read = Sealed::read(
-        recipe.observed,
-        recipe.namespace(),
-        &user.credentials(),
-        &origin,
-    );
-    let whole = read.and_then(|sealed| {
-        sealed.line(ID)?;
-        sealed.line(SECRET)
-    });
-    progress(&whole)
 }
 
 /// The first that isn't ready: a failure before anything that is only waited for.

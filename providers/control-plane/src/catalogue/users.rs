@@ -10,9 +10,9 @@ use c5c3_kinds::korc::{ApplicationCredential, Made, User};
 use provider_openstack::{Rotations, numbered};
 
 use super::access::secret_value;
+use super::first_unready;
 use super::imports::Imports;
 use super::korc::{Korc, PROJECT};
-use super::{credential, first_unready};
 use crate::credentials::keystone::{Answer, Change, Scope};
 use crate::credentials::{
     CLOUD, DEFAULT, ID, Login, Password, SECRET, SERVICE_USER, Sealed, ServiceUser, Site, Standing,
@@ -80,7 +80,7 @@ fn compose_one(
         progress.push(Progress::failed(Reason::Unsupported, message));
     }
     progress.push(application_credential(korc, user, granted.is_ready())?);
-    progress.push(credential(korc.recipe, user));
+    progress.push(user.progress(korc.recipe));
     Ok(first_unready(progress))
 }
 

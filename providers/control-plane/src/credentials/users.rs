@@ -3,9 +3,10 @@
 use std::sync::LazyLock;
 
 use c5c3_api::cortex::CortexSpec;
-use provider_composer::ResourceKind;
-use provider_openstack::{SERVICES, ServiceDefinition, TEMPEST, keystone_credentials};
+use provider_composer::{Progress, ResourceKind};
+use provider_openstack::{SERVICES, ServiceDefinition, TEMPEST, keystone_credentials, progress};
 
+use super::Sealed;
 use crate::Recipe;
 
 /// Key of an application credential's ID in a `<service>-keystone-credentials`.
@@ -67,6 +68,28 @@ impl ServiceUser {
     /// Secret with its application credential, for the service: the keys [`ID`] and [`SECRET`].
     pub fn credentials(&self) -> String {
         keystone_credentials(self.name)
+    }
+
+    /// How far its application credential has come: its service may go ahead as soon as that is there, whatever else the catalogue
+    /// lacks.
+    pub(crate) fn progress(&self, recipe: &Recipe<'_>) -> Progress {
+        let origin = match recipe.korc.enabled {
+            true => "which comes with the service catalogue".to_owned(),
+            false => format!(
+                "with the keys {ID} and {SECRET}: create it, because with korc.enabled: false the catalogue is managed externally"
+            ),
+        };
+        let read = Sealed::read(
+            recipe.observed,
+            recipe.namespace(),
+            &self.credentials(),
+            &origin,
+        );
+        let whole = read.and_then(|sealed| {
+            sealed.line(ID)?;
+            sealed.line(SECRET)
+        });
+        progress(&whole)
     }
 
     /// Secret with its password, made once.

@@ -5,7 +5,6 @@ use c5c3_kinds::mariadb::WATCH;
 use provider_composer::{DesiredState, Generated, Lookup, Progress, Reason};
 use provider_openstack::{ServiceDefinition, progress};
 
-use crate::catalogue;
 use crate::credentials::{self, ADMIN, Sealed, by_name};
 use crate::graph::{Node, Step, definition};
 use crate::recipe::Recipe;
@@ -55,7 +54,7 @@ impl Recipe<'_> {
     /// A service's application credential, where the catalogue isn't ours and doesn't bring it.
     pub(crate) fn credential(&self, step: &Step) -> Progress {
         let user = by_name(step.name).filter(|_| !self.korc.enabled);
-        user.map_or(Progress::Ready, |user| catalogue::credential(self, user))
+        user.map_or(Progress::Ready, |user| user.progress(self))
     }
 
     /// Wants the password of Keystone's first user.
