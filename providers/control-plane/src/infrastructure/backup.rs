@@ -14,11 +14,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 use provider_openstack::{Cron, claim, digest};
 
+use super::sizes::BACKUPS_CLAIM;
 use super::{MARIADB, Sizes, bounds, named};
 use crate::recipe::Recipe;
 
-/// The claim of the volume with backups.
-pub(super) const CLAIM: &str = "openstack-db-backup";
 /// Why there is no backup yet.
 const WAITING: Reason = Reason::WaitingFor("Backup");
 
@@ -59,10 +58,13 @@ impl Recipe<'_> {
             Some(Ok(kept)) => {
                 let Storage { size, class } = &kept.value;
                 let claim = claim(ObjectMeta::default(), "ReadWriteOnce", size, class.clone());
-                desired.apply_unowned(self.namespace(), CLAIM, &claim);
+                desired.apply_unowned(self.namespace(), BACKUPS_CLAIM, &claim);
             }
             Some(Err(_)) => {
-                desired.keep(Key::of::<PersistentVolumeClaim>(self.namespace(), CLAIM));
+                desired.keep(Key::of::<PersistentVolumeClaim>(
+                    self.namespace(),
+                    BACKUPS_CLAIM,
+                ));
             }
             None => {}
         }
@@ -73,7 +75,7 @@ impl Recipe<'_> {
         let Some(s3) = &backup.s3 else {
             return BackupStorage::Volume(BackupVolume {
                 persistent_volume_claim: Claim {
-                    claim_name: CLAIM.to_owned(),
+                    claim_name: BACKUPS_CLAIM.to_owned(),
                 },
             });
         };

@@ -11,7 +11,6 @@ use provider_openstack::{Claimed, kept_volume};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::backup::CLAIM;
 use super::ovn::OvnVolume;
 use super::{MARIADB, RABBITMQ};
 use crate::graph::Node;
@@ -55,6 +54,9 @@ pub(super) const OF_MARIADB_CLAIMS: &str = "storage-openstack-db";
 
 /// What the names of the claims of RabbitMQ's members begin with, before their numbers.
 pub(super) const OF_RABBITMQ_CLAIMS: &str = "persistence-openstack-rabbitmq-server";
+
+/// The claim of the volume with backups.
+pub(super) const BACKUPS_CLAIM: &str = "openstack-db-backup";
 
 /// As many members as a database or a message bus can have.
 pub(super) const MOST: u32 = 9;
@@ -107,7 +109,7 @@ impl Sizes {
 
     /// Notes what is kept, and what to do.
     pub(crate) fn accepted(&self, conditions: &mut Conditions) {
-        let backups = format!("PersistentVolumeClaim {CLAIM}");
+        let backups = format!("PersistentVolumeClaim {BACKUPS_CLAIM}");
         let [northbound, southbound] = &self.ovn;
         let said = [
             Some(sentence("MariaDB", &self.mariadb)),
@@ -312,7 +314,7 @@ impl Recipe<'_> {
             size: size.clone(),
             class: backup.storage.storage_class.clone(),
         };
-        let claim = Key::of::<PersistentVolumeClaim>(self.namespace(), CLAIM);
+        let claim = Key::of::<PersistentVolumeClaim>(self.namespace(), BACKUPS_CLAIM);
         Some(kept_volume(self.observed, &claim, storage))
     }
 }
