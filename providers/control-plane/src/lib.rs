@@ -12,7 +12,7 @@ mod infrastructure;
 mod recipe;
 pub mod rollout;
 pub mod rotation;
-pub mod services;
+mod services;
 mod status;
 mod survey;
 

@@ -13,10 +13,12 @@ use provider_openstack::{KEYSTONE, Prerequisite, Rotations, Succession};
 use serde_json::Value;
 
 use super::{Line, Sealed, Standing};
-use crate::services::ADMIN_CREDENTIALS;
 
 /// Keystone's first user.
 pub(crate) const ADMIN: &str = "admin";
+
+/// Secret with the password of Keystone's first user, under `username` and `password`.
+const ADMIN_CREDENTIALS: &str = "keystone-admin-credentials";
 
 /// The password of a user.
 pub(crate) struct Password<'a> {

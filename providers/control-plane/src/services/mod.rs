@@ -45,6 +45,3 @@ impl Recipe<'_> {
         }
     }
 }
-
-/// Secret with the password of Keystone's first user, under `username` and `password`.
-pub const ADMIN_CREDENTIALS: &str = "keystone-admin-credentials";
