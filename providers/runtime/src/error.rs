@@ -1,11 +1,17 @@
-//! Why operators can't be run.
+//! Why operators can't be run, and clusters can't be reached.
 
 use std::io;
 
 use c5c3_process::ListenError;
 use thiserror::Error;
 
-use crate::ConfigError;
+/// Why the configuration of a cluster can't be used, and what to do. It has no text of a kubeconfig but names of files.
+#[derive(Debug, Error)]
+#[error("{origin} can't be used: {problem}")]
+pub struct ConfigError {
+    pub(crate) origin: String,
+    pub(crate) problem: String,
+}
 
 /// Why operators can't be carried.
 #[derive(Debug, Error)]

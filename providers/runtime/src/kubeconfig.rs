@@ -10,19 +10,10 @@ use kube::client::{AuthError, ClientBuilder};
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError};
 use kube::{Client, Config};
 use secrecy::ExposeSecret;
-use thiserror::Error;
 use tower::BoxError;
 use tower::util::MapErrLayer;
 
-use crate::RunError;
-
-/// Why the configuration of a cluster can't be used, and what to do. It has no text of a kubeconfig but names of files.
-#[derive(Debug, Error)]
-#[error("{origin} can't be used: {problem}")]
-pub struct ConfigError {
-    origin: String,
-    problem: String,
-}
+use crate::error::{ConfigError, RunError};
 
 /// How a cluster is reached.
 pub struct ClusterConfig {
