@@ -10,9 +10,9 @@ use kube::core::DynamicObject;
 use serde_json::json;
 
 use crate::cluster::Cluster;
-use crate::definitions::{read, read_folder};
 use crate::eventually;
 use crate::machine::{Machine, Program};
+use crate::manifests::{read, read_folder};
 use crate::objects::{Kind, kind};
 use crate::probe;
 use crate::tools::{Module, Tool};

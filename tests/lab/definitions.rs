@@ -1,18 +1,18 @@
 //! Custom resource definitions of others, from the modules that publish them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use kube::api::PatchParams;
 use kube::core::DynamicObject;
 use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::eventually;
-use crate::objects::{Kind, documents, kind, strict_apply};
+use crate::manifests::{documents, read, read_folder};
+use crate::objects::{Kind, kind, strict_apply};
 use crate::tools::Module;
 
 pub(crate) const DEFINITION: Kind = kind("apiextensions.k8s.io/v1", "CustomResourceDefinition");
@@ -259,27 +259,4 @@ fn plurals(definitions: &[DynamicObject]) -> BTreeMap<String, BTreeSet<String>> 
         }
     }
     plurals
-}
-
-/// The objects of one file.
-pub(crate) fn read(file: &Path) -> Result<Vec<DynamicObject>> {
-    let text =
-        fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    documents(&text).with_context(|| format!("in {}", file.display()))
-}
-
-/// The objects of every YAML file of a folder, in the order of their names.
-pub(crate) fn read_folder(folder: &Path) -> Result<Vec<DynamicObject>> {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)
-        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
-        .with_context(|| format!("cannot read {}", folder.display()))?;
-    files.retain(|file| {
-        file.extension() == Some("yaml".as_ref()) && !file.ends_with("kustomization.yaml")
-    });
-    files.sort();
-    let mut objects = Vec::new();
-    for file in files {
-        objects.extend(read(&file)?);
-    }
-    Ok(objects)
 }

@@ -12,7 +12,7 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
-use crate::definitions::{read, read_folder};
+use crate::manifests::{documents, read, read_folder};
 use crate::patience::answered;
 
 /// An API version and kind, to be a constant of the scenario.
@@ -312,17 +312,6 @@ pub(crate) fn strict_apply() -> PatchParams {
     PatchParams::apply("lab").force().validation_strict()
 }
 
-/// The objects of a manifest of one or more YAML documents.
-pub fn documents(manifest: &str) -> Result<Vec<DynamicObject>> {
-    // Most manifests of scenarios are one JSON document, of up to a megabyte: YAML takes many times as long to read.
-    if let Ok(object) = serde_json::from_str(manifest) {
-        return Ok(vec![object]);
-    }
-    let documents: Vec<Option<DynamicObject>> = serde_saphyr::from_multiple(manifest)
-        .map_err(|error| anyhow!("not a manifest: {error}"))?;
-    Ok(documents.into_iter().flatten().collect())
-}
-
 /// The condition's status, `True`, `False` or `Unknown`; nothing when the object has no such condition.
 pub fn condition<'a>(object: &'a DynamicObject, name: &str) -> Option<&'a str> {
     object
@@ -368,22 +357,5 @@ fn reason(error: &anyhow::Error) -> String {
             format!("{} ({} {})", status.message, status.code, status.reason)
         }
         _ => error.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn manifest_is_read_as_json_or_yaml() {
-        let json = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"b": "1"}}"#;
-        let flow = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {b: '1'}}";
-        let read = documents(json).unwrap();
-        assert_eq!(read.len(), 1);
-        assert_eq!(read[0].data, json!({ "data": { "b": "1" } }));
-        assert_eq!(documents(flow).unwrap(), read);
-        let both = documents(&format!("{json}\n---\n{flow}\n")).unwrap();
-        assert_eq!(both, [read.clone(), read].concat());
     }
 }

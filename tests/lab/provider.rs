@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::cluster::Cluster;
 use crate::crossplane::{SYSTEM, on_loopback};
-use crate::definitions::read_folder;
 use crate::eventually;
 use crate::machine::{Machine, Program};
+use crate::manifests::read_folder;
 use crate::objects::{Kind, SECRET, kind};
 use crate::pki::Authority;
 use crate::probe;
