@@ -23,7 +23,6 @@ use tokio::sync::Mutex;
 use crate::audit::{self, Request};
 use crate::eventually;
 use crate::machine::{Machine, Program};
-use crate::node::ADDRESS;
 use crate::patience::answered;
 use crate::pki::Identity;
 use crate::tools::Tool;
@@ -39,6 +38,9 @@ const AGGREGATOR: &str = "aggregator";
 
 /// The cluster of control planes, whose nodes enforce policies.
 pub(crate) const CONTROL_PLANE: &str = "control-plane";
+
+/// The first node's address, where CoreDNS, the registry and API servers are.
+pub(crate) const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 88, 0, 1);
 
 /// The addresses of Services.
 pub(crate) const SERVICES: &str = "10.96.0.0/16";

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
+use crate::cluster::ADDRESS;
+
 /// The name of a cluster's first node.
 pub(super) const NAME: &str = "node";
-
-/// The first node's address, where CoreDNS, the registry and API servers are.
-pub(crate) const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 88, 0, 1);
 
 /// Where the pods of the first node find names: as a node's own DNS cache, which policies let them reach.
 pub(super) const NAMES: Ipv4Addr = Ipv4Addr::new(169, 254, 20, 10);

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::configuration::Host;
-use super::{ADDRESS, Container, Fabric, NODE, Node, READY};
-use crate::cluster::Cluster;
+use super::{Container, Fabric, NODE, Node, READY};
+use crate::cluster::{ADDRESS, Cluster};
 use crate::eventually;
 use crate::machine::Machine;
 use crate::output::output;

@@ -20,7 +20,7 @@ use kube::api::{Api, LogParams};
 use kube::core::DynamicObject;
 use tokio::net::{TcpStream, UnixStream};
 
-use crate::cluster::{Cluster, SERVICES};
+use crate::cluster::{ADDRESS, Cluster, SERVICES};
 use crate::eventually;
 use crate::image::Image;
 use crate::machine::{Machine, Program};
@@ -30,7 +30,6 @@ use crate::patience::answered;
 use crate::say::say;
 use crate::tools::Tool;
 
-pub(crate) use configuration::ADDRESS;
 use configuration::{Host, NAME};
 pub use container::Container;
 pub use fabric::Fabric;

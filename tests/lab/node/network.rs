@@ -5,8 +5,8 @@ use std::fs;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::configuration::{ADDRESS, NAMES};
-use crate::cluster::Cluster;
+use super::configuration::NAMES;
+use crate::cluster::{ADDRESS, Cluster};
 use crate::namespace::ip;
 use crate::objects::kind;
 

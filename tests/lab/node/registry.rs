@@ -5,13 +5,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use crate::cluster::ADDRESS;
 use crate::eventually;
 use crate::image::Image;
 use crate::machine::{Machine, Program};
 use crate::probe;
 use crate::tools::Tool;
 
-use super::configuration::ADDRESS;
 use super::{Node, READY};
 
 const NAME: &str = "registry";
