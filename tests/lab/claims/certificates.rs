@@ -5,7 +5,7 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use super::operators::unreported;
+use super::unreported::unreported;
 use crate::cluster::Cluster;
 use crate::objects::{Kind, kind};
 use crate::pki::Authority;

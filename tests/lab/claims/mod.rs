@@ -8,6 +8,7 @@ mod rook;
 mod running;
 mod secrets;
 mod tenant;
+mod unreported;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

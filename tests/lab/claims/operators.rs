@@ -9,6 +9,7 @@ use kube::core::DynamicObject;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
+use super::unreported::{is_unreported, unreported};
 use super::{
     BLOCK_POOL, CEPH, CEPH_CLIENT, CONTROL_PLANE, EXTERNAL_SECRET, PUSH_SECRET, Runs, SHARE, rook,
     text,
@@ -206,19 +207,4 @@ pub(super) async fn balance(cluster: &Cluster, [a, b, c]: [u8; 3]) -> Result<()>
         cluster.report(SERVICE, service, status).await?;
     }
     Ok(())
-}
-
-/// The objects whose status hasn't this field yet, and that stay.
-pub(super) async fn unreported(
-    cluster: &Cluster,
-    kind: Kind,
-    field: &str,
-) -> Result<Vec<DynamicObject>> {
-    let mut objects = cluster.list(kind, "").await?;
-    objects.retain(|object| is_unreported(object, field));
-    Ok(objects)
-}
-
-fn is_unreported(object: &DynamicObject, field: &str) -> bool {
-    object.metadata.deletion_timestamp.is_none() && object.data["status"][field].is_null()
 }

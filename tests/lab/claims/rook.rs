@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use super::operators::unreported;
+use super::unreported::unreported;
 use super::{BLOCK_POOL, CEPH_CLIENT};
 use crate::ceph::Ceph;
 use crate::cluster::Cluster;

@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use super::operators::unreported;
+use super::unreported::unreported;
 use super::{EXTERNAL_SECRET, PUSH_SECRET, text};
 use crate::cluster::Cluster;
 use crate::objects::SECRET;
