@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use nix::sys::signal::Signal;
 
 use super::state::{FILE, NEW, Process, State};
-use super::{access, server, up};
+use super::{access, server};
 use crate::cache::gone;
 use crate::minutes;
 use crate::scenario::{PREFIX, remove_leftovers};
@@ -22,16 +22,16 @@ const FILES: [&str; 8] = [
     access::CLOUDS,
     access::AUTHORITY,
     access::HOSTS,
-    up::LOG,
+    server::LOG,
     server::LOCK,
     NEW,
     FILE,
 ];
 
 /// What a lab writes before it has a state, and while it writes that.
-const EARLY: [&str; 3] = [up::LOG, server::LOCK, NEW];
+const EARLY: [&str; 3] = [server::LOG, server::LOCK, NEW];
 
-/// How long all processes of a lab may take to end. A node alone has a minute, times [`up::PATIENCE`].
+/// How long all processes of a lab may take to end. A node alone has a minute, times [`PATIENCE`](super::up::PATIENCE).
 const GRACE: Duration = minutes(6);
 
 /// How long control groups may be busy after their processes were killed.

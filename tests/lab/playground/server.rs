@@ -30,6 +30,9 @@ use crate::{eventually, minutes, scaled};
 /// The file that a lab's process locks while it runs.
 pub(super) const LOCK: &str = "lock";
 
+/// The file with the output of the lab's process, in the lab's folder.
+pub(super) const LOG: &str = "lab.log";
+
 /// The claims with public names and floating IPs. The first is created with the lab.
 const CLAIMS: [&str; 2] = ["first", "second"];
 const NAMESPACE: &str = "tenant-z";

@@ -11,14 +11,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
+use super::server::LOG;
 use super::state::{FILE, State};
 use super::{NEEDS, access, down};
 use crate::evidence::RESULTS;
 use crate::runner::prepare;
 use crate::scale::TIME_SCALE;
-
-/// The file with the output of the lab's process, in the lab's folder.
-pub(super) const LOG: &str = "lab.log";
 
 /// How many times as long as in scenarios it waits: nobody knows what else the machine does.
 pub(super) const PATIENCE: &str = "4";
