@@ -3,8 +3,7 @@
 use lab::{Cluster, Context, Result, SHOOT, ensure};
 use serde_json::{Value, json};
 
-use super::hostile::{claim, delete};
-use super::rights::TENANT;
+use super::hostile::{TENANT, claim, delete};
 use lab::claims::{CONTROL_PLANE_CLUSTER, HYPERVISORS, OPENSTACK, Site};
 
 /// The pool that every claim may use.

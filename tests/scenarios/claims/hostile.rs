@@ -7,6 +7,9 @@ use super::deletion::{VOLUMES, hold_volumes};
 use super::tenants::{CUSTOMER_A, CUSTOMER_B};
 use lab::claims::{BLOCK_POOL, CONTROL_PLANE, HYPERVISORS, NAMESPACE, OPENSTACK, STORAGE, Site};
 
+/// The tenant.
+pub(super) const TENANT: &str = "tenant-z";
+
 const UID: &str = "c5c3.io/claim-uid";
 const ANNOTATION: &str = "c5c3.io/adopt-by";
 

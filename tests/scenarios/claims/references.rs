@@ -3,8 +3,7 @@
 use lab::{Cluster, Result, ensure};
 use serde_json::{Value, json};
 
-use super::hostile::{claim, delete};
-use super::rights::TENANT;
+use super::hostile::{TENANT, claim, delete};
 use super::tenants::CUSTOMER_A;
 use lab::claims::{Generation, OPENSTACK, Site};
 

@@ -4,15 +4,12 @@
 use lab::{Cluster, Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::hostile::{claim, delete, owners, refused, uid};
+use super::hostile::{TENANT, claim, delete, owners, refused, uid};
 use super::tenants::{CUSTOMER_A, CUSTOMER_B};
 use super::{admission, references};
 use lab::claims::{
     CONTROL_PLANE, CONTROL_PLANE_CLUSTER, Generation, HYPERVISORS, OPENSTACK, STORAGE, Site, tenant,
 };
-
-/// The tenant.
-pub(super) const TENANT: &str = "tenant-z";
 
 /// Everything that the tenant tries ends in a refusal, or harms nobody.
 pub async fn of_a_tenant(site: &Site<'_>) -> Result<()> {
