@@ -3,9 +3,10 @@
 use lab::{Cloud, Cluster, Context, Image, Kind, Result, ensure, kind};
 use serde_json::{Value, json};
 
+use super::client::does;
 use super::{acceptance, federation, metrics};
 
-pub const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
+const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
 const GLANCE: Kind = kind("glance.openstack.c5c3.io/v1alpha1", "Glance");
 const PLACEMENT: Kind = kind("placement.openstack.c5c3.io/v1alpha1", "Placement");
 
@@ -72,19 +73,6 @@ async fn one_store_more(cloud: &Cloud) -> Result<()> {
     let stores = does(cloud, "stores").await?;
     ensure!(stores.trim() == "archive", "the image is in {stores}");
     Ok(())
-}
-
-/// Has the client do one of its tasks in a pod, and gives what it says.
-///
-/// # Errors
-/// When the pod can't be had, or the client fails.
-pub async fn does(cloud: &Cloud, task: &str) -> Result<String> {
-    let job = include_str!("client.yaml")
-        .replace("JOB", task)
-        .replace("TASK", task)
-        .replace("PLACE", "openstack");
-    cloud.cluster.apply(&job).await?;
-    cloud.says(task).await
 }
 
 /// Gives services the application credentials that they reach Keystone with.

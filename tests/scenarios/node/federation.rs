@@ -3,10 +3,12 @@
 use std::fs;
 
 use lab::tools::Tool;
-use lab::{Cloud, Machine, Program, Result, ensure};
+use lab::{Cloud, Kind, Machine, Program, Result, ensure, kind};
 use serde_json::json;
 
-use super::cloud::{KEYSTONE, does};
+use super::client::does;
+
+const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
 
 /// What Dex calls the user `1` among its own: both in one, so that it is nobody else's.
 const ALICE: &str = "CgExEgVsb2NhbA";

@@ -2,7 +2,7 @@
 
 use lab::{Cloud, Kind, Result, ensure, eventually, is, kind, minutes};
 
-use super::cloud::does;
+use super::client::does;
 
 const SERVICE: Kind = kind("v1", "Service");
 const MONITOR: Kind = kind("monitoring.coreos.com/v1", "ServiceMonitor");

@@ -1,6 +1,7 @@
 //! A node: pods really run there, and nothing of it is left.
 
 mod acceptance;
+mod client;
 mod cloud;
 mod federation;
 mod hypervisors;
