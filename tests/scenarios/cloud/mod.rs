@@ -1,6 +1,7 @@
 //! From one ControlPlane, or one claim, to a cloud in pods: our operators, mariadb-operator, RabbitMQ's operators, K-ORC, cert-manager and
 //! External Secrets, each as it is, make all of it.
 
+mod agents;
 mod backup;
 mod changes;
 mod claim;

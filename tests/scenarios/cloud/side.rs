@@ -9,7 +9,8 @@ use lab::{
 use provider_openstack::table::MEMCACHED;
 use serde_json::json;
 
-use super::tenant::{ADMINISTRATOR, agent_pod};
+use super::agents::agent_pod;
+use super::tenant::ADMINISTRATOR;
 use super::{CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, issuer, tasks};
 use crate::pools::leases::Leases;
 

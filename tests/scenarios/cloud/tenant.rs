@@ -7,8 +7,9 @@ use lab::{
     kind, minutes,
 };
 
+use super::agents::agent_pod;
 use super::laptop::Laptop;
-use super::uplinks::{self, Uplinks};
+use super::uplinks::Uplinks;
 use super::{SERVICE_USER, tasks};
 
 const POD: Kind = kind("v1", "Pod");
@@ -101,7 +102,9 @@ impl Tenant<'_> {
     /// Boots two servers, and returns the floating IP of one.
     async fn boots(&self) -> Result<String> {
         let fabric = self.fabric;
-        uplinks::connect(self).await?;
+        self.uplinks
+            .connect(self.control_plane, self.hypervisors)
+            .await?;
         self.has_script().await?;
         self.does("alone").await?;
         let booted = self.does("boot").await?;
@@ -354,27 +357,6 @@ impl Tenant<'_> {
     async fn pod(&self, hypervisor: &Hypervisor, agent: &str) -> Result<String> {
         agent_pod(hypervisor, self.control_plane, agent).await
     }
-}
-
-/// The name of a pod of an agent of a control plane on a host.
-pub async fn agent_pod(
-    hypervisor: &Hypervisor,
-    control_plane: &str,
-    agent: &str,
-) -> Result<String> {
-    let namespace = format!("agents-{control_plane}");
-    let pods = hypervisor
-        .cluster()
-        .list(POD, &format!("app.kubernetes.io/component={agent}"))
-        .await?;
-    let mut pods = pods.into_iter().filter(|pod| {
-        let is_deleted = pod.metadata.deletion_timestamp.is_some();
-        let is_theirs = pod.metadata.namespace.as_deref() == Some(namespace.as_str());
-        is_theirs && !is_deleted && pod.data["spec"]["nodeName"] == hypervisor.name()
-    });
-    let name = pods.next().and_then(|pod| pod.metadata.name);
-    let name = name.with_context(|| format!("{} has no pod of {agent}", hypervisor.name()))?;
-    Ok(format!("{namespace}/{name}"))
 }
 
 /// How many pings were sent, and the numbers of those that weren't answered, by ping's output. Those of the last two seconds may be on
