@@ -12,8 +12,7 @@ use lab::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::servers::CLOUDS;
-use super::tenant::{ADMINISTRATOR, Tenant};
+use super::tenant::{ADMINISTRATOR, CLOUDS, Tenant};
 use super::{issuer, tasks};
 
 const DAEMON_SET: Kind = kind("apps/v1", "DaemonSet");

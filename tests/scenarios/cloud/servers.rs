@@ -6,7 +6,7 @@ use std::time::Instant;
 use lab::claims::SERVICES;
 use lab::{Cloud, Context, Fabric, Image, Kind, Result, ensure, eventually, is, kind, minutes};
 
-use super::tenant::{Disks, Place, Tenant};
+use super::tenant::{CLOUDS, Disks, Place, Tenant};
 use super::uplinks::Uplinks;
 use super::{
     CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, changes, handover, issuer, network,
@@ -20,9 +20,6 @@ const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
 const API: &str = "app.kubernetes.io/instance=nova,app.kubernetes.io/component=api";
 /// How a request that changes a compute service begins in its log (nova/api/openstack/requestlog.py).
 const CHANGE: &str = "\"PUT /v2.1/os-services/";
-
-/// The Secret with the tenant's clouds.yaml.
-pub const CLOUDS: &str = "production-clouds";
 
 /// What a tenant does with servers.
 #[derive(Clone, Copy)]

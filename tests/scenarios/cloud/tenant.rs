@@ -14,6 +14,9 @@ use super::{SERVICE_USER, tasks};
 
 const POD: Kind = kind("v1", "Pod");
 
+/// The Secret with the tenant's clouds.yaml.
+pub const CLOUDS: &str = "production-clouds";
+
 /// The Secret with the clouds.yaml of K-ORC, an administrator, for what no tenant sees.
 pub const ADMINISTRATOR: &str = "k-orc-clouds";
 
