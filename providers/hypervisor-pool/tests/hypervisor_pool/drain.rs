@@ -50,30 +50,6 @@ pub fn pod(cluster: &mut Cluster, component: &str, node: &str, is_ready: Option<
     pod_of(cluster, "prod", component, node, is_ready);
 }
 
-/// What a DaemonSet's pod of a share on a node reports by being Ready; none without a pod.
-pub fn pod_of(
-    cluster: &mut Cluster,
-    share: &str,
-    component: &str,
-    node: &str,
-    is_ready: Option<bool>,
-) {
-    let key = Key::of::<Pod>(&format!("agents-{share}"), &format!("{component}-{node}"));
-    let Some(is_ready) = is_ready else {
-        return cluster.delete(&key);
-    };
-    let labels = json!({ "app.kubernetes.io/component": component });
-    cluster.put(
-        &key,
-        &json!({ "metadata": { "labels": labels }, "spec": { "nodeName": node, "containers": [] } }),
-    );
-    let status = if is_ready { "True" } else { "False" };
-    cluster.set_status(
-        &key,
-        json!({ "conditions": [{ "type": "Ready", "status": status }] }),
-    );
-}
-
 pub fn drained(cluster: &mut Cluster) -> [String; 3] {
     settle(cluster, "prod");
     condition(cluster, "prod", "NodesDrained")

@@ -8,15 +8,13 @@ use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::NovaSpec;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
 use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
-use k8s_openapi::api::core::v1::{Node, Secret};
+use k8s_openapi::api::core::v1::{Node, Pod, Secret};
 use provider_composer::{
     Composed, Custom, Key, ObservedState, Operator, Resource, ResourceKind, Subject,
 };
 use provider_composer_testing::{Cluster, Contents};
 use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
 use serde_json::{Value, json};
-
-use crate::drain::pod_of;
 
 pub const OWNERS: [(&str, ResourceKind); 4] = [
     ("ovn", Custom::<OvnClusterSpec>::KIND),
@@ -43,6 +41,30 @@ pub fn pool_key() -> Key {
 
 pub fn put<T: Resource>(cluster: &mut Cluster, namespace: &str, name: &str, body: &Value) {
     cluster.put(&Key::of::<T>(namespace, name), body);
+}
+
+/// What a DaemonSet's pod of a share on a node reports by being Ready; none without a pod.
+pub fn pod_of(
+    cluster: &mut Cluster,
+    share: &str,
+    component: &str,
+    node: &str,
+    is_ready: Option<bool>,
+) {
+    let key = Key::of::<Pod>(&format!("agents-{share}"), &format!("{component}-{node}"));
+    let Some(is_ready) = is_ready else {
+        return cluster.delete(&key);
+    };
+    let labels = json!({ "app.kubernetes.io/component": component });
+    cluster.put(
+        &key,
+        &json!({ "metadata": { "labels": labels }, "spec": { "nodeName": node, "containers": [] } }),
+    );
+    let status = if is_ready { "True" } else { "False" };
+    cluster.set_status(
+        &key,
+        json!({ "conditions": [{ "type": "Ready", "status": status }] }),
+    );
 }
 
 pub fn put_pool(cluster: &mut Cluster, spec: Value) {

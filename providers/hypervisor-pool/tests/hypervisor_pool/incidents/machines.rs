@@ -1,7 +1,6 @@
 //! Machines, and what runs on them.
 
 use super::world::{Labels, PLANES, World};
-use crate::drain::pod_of;
 use crate::fixture::*;
 
 /// What is on a machine.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::clouds::Clouds;
 use super::machines::Machine;
-use crate::drain::{label, node_key, pod_of};
+use crate::drain::{label, node_key};
 use crate::fixture::*;
 use crate::nova::{Nova, Placement};
 
