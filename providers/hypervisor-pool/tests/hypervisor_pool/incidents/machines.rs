@@ -1,34 +1,7 @@
 //! Machines, and what runs on them.
 
-use super::world::{Labels, PLANES, World};
+use super::world::{Files, Labels, PLANES, World};
 use crate::fixture::*;
-
-/// What is on a machine.
-#[derive(Clone, Debug, Default)]
-pub struct Machine {
-    /// Servers in libvirt. They are those of the files' control plane.
-    pub domains: u32,
-    /// Whose agents run.
-    pub runs: Option<String>,
-    pub files: Option<Files>,
-}
-
-/// What agents leave until the machine is wiped.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Files {
-    pub plane: String,
-    /// The name of the Node when they started for the first time.
-    pub host: String,
-}
-
-impl Machine {
-    /// Whether agents of another control plane left files.
-    pub fn has_files_of_other(&self, plane: &str) -> bool {
-        self.files
-            .as_ref()
-            .is_some_and(|files| files.plane != plane)
-    }
-}
 
 impl World {
     /// A server starts, if nova-compute runs; on a disabled host too, as one that was scheduled before.

@@ -13,7 +13,6 @@ use provider_hypervisor_pool::{LEASE, PHASE, SINCE};
 use serde_json::{Value, json};
 
 use super::clouds::Clouds;
-use super::machines::Machine;
 use crate::drain::{label, node_key};
 use crate::fixture::*;
 use crate::nova::{Nova, Placement};
@@ -27,6 +26,33 @@ pub struct Labels {
     pub lease: Option<String>,
     pub phase: Option<String>,
     pub since: Option<String>,
+}
+
+/// What is on a machine.
+#[derive(Clone, Debug, Default)]
+pub struct Machine {
+    /// Servers in libvirt. They are those of the files' control plane.
+    pub domains: u32,
+    /// Whose agents run.
+    pub runs: Option<String>,
+    pub files: Option<Files>,
+}
+
+/// What agents leave until the machine is wiped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Files {
+    pub plane: String,
+    /// The name of the Node when they started for the first time.
+    pub host: String,
+}
+
+impl Machine {
+    /// Whether agents of another control plane left files.
+    pub fn has_files_of_other(&self, plane: &str) -> bool {
+        self.files
+            .as_ref()
+            .is_some_and(|files| files.plane != plane)
+    }
 }
 
 pub struct World {
