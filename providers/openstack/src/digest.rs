@@ -1,10 +1,11 @@
 //! Hashes of contents, for names.
 
-use sha2::{Digest, Sha256};
+use ring::digest::{Context, SHA256};
 
 /// Returns eight hexadecimal digits of the SHA-256 of some texts.
 pub fn digest<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    hexadecimal(&hash(texts)[..4])
+    let [a, b, c, d, ..] = hash(texts);
+    format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
 }
 
 /// Returns a UUID that is derived from some texts: version 8 of RFC 9562, with their SHA-256.
@@ -23,13 +24,15 @@ pub fn uuid<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> [u8; 32] {
-    let mut hash = Sha256::new();
+    let mut context = Context::new(&SHA256);
     for text in texts {
         // The length distinguishes "ab", "c" from "a", "bc".
-        hash.update(text.len().to_be_bytes());
-        hash.update(text);
+        context.update(&text.len().to_be_bytes());
+        context.update(text.as_bytes());
     }
-    hash.finalize().into()
+    let mut hash = [0; 32];
+    hash.copy_from_slice(context.finish().as_ref());
+    hash
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
