@@ -35,32 +35,30 @@ impl Composed {
     ) -> Self {
         let kind = ResourceKind::of::<S>();
         let owner = Owner::of(kind, &subject.metadata);
+        let metadata = &subject.metadata;
         let marks = Marks {
             operator,
-            kind,
-            subject: &subject.metadata,
+            name: kind.kind.to_lowercase(),
+            part_of: metadata.labels.get(PART_OF).unwrap_or(&metadata.name),
+            subject: metadata,
             owner: &owner,
-            reference: subject
-                .metadata
+            reference: metadata
                 .uid
                 .as_deref()
-                .map(|uid| owner::owner_reference(kind, &subject.metadata.name, uid)),
+                .map(|uid| owner::owner_reference(kind, &metadata.name, uid)),
         };
-        let objects = std::mem::take(&mut desired.objects).into_iter();
-        desired.objects = objects
-            .map(|(key, body)| {
-                let object = identified(&key, body, |metadata| {
-                    if !desired.labelled.contains_key(&key) {
-                        marks.add(&key, desired.unowned.contains(&key), metadata);
-                    }
-                });
-                (key, object)
-            })
-            .collect();
+        for (key, body) in &mut desired.objects {
+            *body = identified(key, body.take(), |metadata| {
+                if !desired.labelled.contains_key(key) {
+                    marks.add(key, desired.unowned.contains(key), metadata);
+                }
+            });
+        }
         for (key, generated) in &mut desired.generated {
-            for (label, value) in common_labels(key, kind, &subject.metadata) {
-                let labels = &mut generated.labels;
-                labels.entry(label.to_owned()).or_insert(value);
+            let component = key.kind.kind.to_lowercase();
+            for (label, value) in marks.common_labels(&component) {
+                let label = generated.labels.entry(label.to_owned());
+                label.or_insert_with(|| value.to_owned());
             }
         }
         Self {
@@ -75,23 +73,13 @@ impl Composed {
 /// Label with the ControlPlane that an object is part of; a child inherits it from its parent.
 const PART_OF: &str = "app.kubernetes.io/part-of";
 
-/// The labels that tools expect of every object
-/// (<https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/>), unless the composer sets them:
-/// name, instance, component and part-of. The version is the composer's.
-fn common_labels(key: &Key, kind: ResourceKind, subject: &Metadata) -> [(&'static str, String); 4] {
-    let parent = subject.labels.get(PART_OF).unwrap_or(&subject.name);
-    [
-        ("app.kubernetes.io/name", kind.kind.to_lowercase()),
-        ("app.kubernetes.io/instance", subject.name.clone()),
-        ("app.kubernetes.io/component", key.kind.kind.to_lowercase()),
-        (PART_OF, parent.clone()),
-    ]
-}
-
 /// What the owner of objects adds to each.
 struct Marks<'a> {
     operator: &'static str,
-    kind: ResourceKind,
+    /// The subject's kind in lower case.
+    name: String,
+    /// The ControlPlane, or else the subject.
+    part_of: &'a str,
     subject: &'a Metadata,
     owner: &'a Owner,
     /// The ownerReference; none while the subject has no uid, as in a plan.
@@ -99,16 +87,30 @@ struct Marks<'a> {
 }
 
 impl Marks<'_> {
+    /// The labels that tools expect of every object
+    /// (<https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/>), unless the composer sets them:
+    /// name, instance, component and part-of. The component is the object's kind in lower case, and the version is the composer's.
+    fn common_labels<'l>(&'l self, component: &'l str) -> [(&'static str, &'l str); 4] {
+        [
+            ("app.kubernetes.io/name", &self.name),
+            ("app.kubernetes.io/instance", &self.subject.name),
+            ("app.kubernetes.io/component", component),
+            (PART_OF, self.part_of),
+        ]
+    }
+
     /// Adds labels to an object's metadata, and its owner unless it is unowned.
     fn add(&self, key: &Key, unowned: bool, metadata: &mut Map<String, Value>) {
-        let labels = metadata.entry("labels").or_insert_with(|| json!({}));
-        if !labels.is_object() {
-            *labels = json!({});
+        if !metadata.get("labels").is_some_and(Value::is_object) {
+            metadata.insert("labels".to_owned(), json!({}));
         }
         let owner = (!unowned).then_some(self.owner);
-        if let Some(labels) = labels.as_object_mut() {
-            for (label, value) in common_labels(key, self.kind, self.subject) {
-                labels.entry(label).or_insert(Value::String(value));
+        if let Some(Value::Object(labels)) = metadata.get_mut("labels") {
+            let component = key.kind.kind.to_lowercase();
+            for (label, value) in self.common_labels(&component) {
+                if !labels.contains_key(label) {
+                    labels.insert(label.to_owned(), Value::from(value));
+                }
             }
             labels.insert(MANAGED_BY.to_owned(), Value::from(self.operator));
             for (label, value) in owner.iter().flat_map(|owner| owner.labels()) {
@@ -127,10 +129,11 @@ impl Marks<'_> {
 
 /// Returns a body as an object of its kind and name, with metadata that `mark` completes.
 fn identified(key: &Key, body: Value, mark: impl FnOnce(&mut Map<String, Value>)) -> Value {
-    let Value::Object(mut body) = body else {
-        return identified(key, json!({}), mark);
+    let mut object = match body {
+        Value::Object(object) => object,
+        _ => Map::new(),
     };
-    let mut metadata = match body.get_mut("metadata").map(Value::take) {
+    let mut metadata = match object.get_mut("metadata").map(Value::take) {
         Some(Value::Object(metadata)) => metadata,
         _ => Map::new(),
     };
@@ -139,17 +142,14 @@ fn identified(key: &Key, body: Value, mark: impl FnOnce(&mut Map<String, Value>)
         metadata.insert("namespace".to_owned(), Value::from(namespace.as_str()));
     }
     mark(&mut metadata);
-    let mut object = Map::with_capacity(body.len() + 2);
-    object.insert("apiVersion".to_owned(), key.kind.api_version().into());
-    object.insert("kind".to_owned(), key.kind.kind.into());
-    object.insert("metadata".to_owned(), Value::Object(metadata));
-    for (field, value) in body {
-        if !matches!(
-            field.as_str(),
-            "apiVersion" | "kind" | "metadata" | "status"
-        ) {
-            object.insert(field, value);
-        }
+    let first = [
+        ("apiVersion", Value::from(key.kind.api_version())),
+        ("kind", Value::from(key.kind.kind)),
+        ("metadata", Value::Object(metadata)),
+    ];
+    for (index, (field, value)) in first.into_iter().enumerate() {
+        object.shift_insert(index, field.to_owned(), value);
     }
+    object.shift_remove("status");
     Value::Object(object)
 }
