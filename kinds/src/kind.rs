@@ -53,7 +53,7 @@ impl ResourceKind {
         if self.group.is_empty() {
             self.version.to_owned()
         } else {
-            format!("{}/{}", self.group, self.version)
+            [self.group, "/", self.version].concat()
         }
     }
 }

@@ -43,11 +43,10 @@ pub struct DesiredState {
 impl DesiredState {
     /// Adds an object to the desired state. Name and namespace, the owner's labels and its ownerReference are added; the
     /// body's own labels and annotations stay.
-    pub fn apply<T: Resource + Serialize>(&mut self, namespace: &str, name: &str, body: &T) -> Key {
+    pub fn apply<T: Resource + Serialize>(&mut self, namespace: &str, name: &str, body: &T) {
         let key = Key::of::<T>(namespace, name);
         let body = self.json(&key, body);
-        self.objects.insert(key.clone(), body);
-        key
+        self.objects.insert(key, body);
     }
 
     /// Adds an object without an owner to the desired state: nothing deletes it, because it has what can't be
@@ -58,8 +57,8 @@ impl DesiredState {
         name: &str,
         body: &T,
     ) {
-        let key = self.apply(namespace, name, body);
-        self.unowned.insert(key);
+        self.apply(namespace, name, body);
+        self.unowned.insert(Key::of::<T>(namespace, name));
     }
 
     /// Sets labels on an object that someone else manages, and removes those without a value. No other field of it changes, and
@@ -89,10 +88,9 @@ impl DesiredState {
     }
 
     /// Adds a Secret to the desired state whose values are generated once, where no Secret of its name exists.
-    pub fn generate(&mut self, namespace: &str, name: &str, generated: Generated) -> Key {
+    pub fn generate(&mut self, namespace: &str, name: &str, generated: Generated) {
         let key = Key::of::<k8s_openapi::api::core::v1::Secret>(namespace, name);
-        self.generated.insert(key.clone(), generated);
-        key
+        self.generated.insert(key, generated);
     }
 
     /// Leaves an object as it is, if it exists: what it is composed from can't be read now, or it must not change yet.
