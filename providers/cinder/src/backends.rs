@@ -110,7 +110,7 @@ impl Backend<'_> {
         self.configure(pool, facts.spec, &mut config);
         self.files(pool, &mut files);
         facts.finish(&mut config);
-        config.section(&self.spec.name).merge(&self.options);
+        config.section(self.spec.name.clone()).merge(&self.options);
         files.config(CONFIG, &config);
         let component = self.component();
         members(facts, (&component, "cinder-volume"), &files, desired)
@@ -119,7 +119,7 @@ impl Backend<'_> {
     /// Its section (<https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/ceph-rbd-volume-driver.html>).
     fn configure(&self, pool: &Pool, spec: &CinderSpec, config: &mut Config) {
         let name = &self.spec.name;
-        let section = config.section(name);
+        let section = config.section(name.clone());
         section
             .set("volume_driver", &self.spec.driver)
             .set("volume_backend_name", name)

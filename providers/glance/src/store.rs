@@ -156,7 +156,7 @@ impl Store {
     }
 
     fn configure(&self, service: &Service<'_>, config: &mut Config, files: &mut Files) {
-        let section = config.section(&self.id);
+        let section = config.section(self.id.clone());
         if let Some(description) = &self.description {
             section.set("store_description", description);
         }

@@ -81,19 +81,19 @@ impl Ovn {
     /// (<https://docs.openstack.org/neutron/latest/configuration/ml2-conf.html#ovn>).
     pub fn connect(&self, section: &mut Section, folder: &str, files: ClientFiles<'_>) {
         for (database, connection) in [("nb", &self.northbound), ("sb", &self.southbound)] {
-            section.set(&format!("ovn_{database}_connection"), connection);
+            section.set(format!("ovn_{database}_connection"), connection);
             if connection.contains("ssl:") {
                 section
                     .set(
-                        &format!("ovn_{database}_ca_cert"),
+                        format!("ovn_{database}_ca_cert"),
                         format!("{folder}/{}", files.authority),
                     )
                     .set(
-                        &format!("ovn_{database}_certificate"),
+                        format!("ovn_{database}_certificate"),
                         format!("{folder}/{}", files.certificate),
                     )
                     .set(
-                        &format!("ovn_{database}_private_key"),
+                        format!("ovn_{database}_private_key"),
                         format!("{folder}/{}", files.key),
                     );
             }

@@ -1,5 +1,6 @@
 //! Configuration files of OpenStack services in oslo.config's format.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 
@@ -9,34 +10,40 @@ use crate::extra::{Extra, Given};
 use crate::mask::STARS;
 use crate::oslo_config::{is_name, written};
 
+/// The name of a section or an option.
+type Name = Cow<'static, str>;
+
 /// A configuration file: options by section, sorted. An option may have several values.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Config {
-    sections: BTreeMap<String, Section>,
+    sections: BTreeMap<Name, Section>,
 }
 
 /// One section of a configuration file.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Section {
-    options: BTreeMap<String, Values>,
-    /// Options whose value no file can hold.
-    refused: BTreeSet<String>,
+    options: BTreeMap<Name, Values>,
+    /// Options whose name or value no file can hold.
+    refused: BTreeSet<Name>,
 }
 
+/// The values of an option.
 #[derive(Clone, PartialEq, Eq)]
 struct Values {
-    lines: Vec<Line>,
+    /// A line for each.
+    lines: String,
     secret: bool,
 }
 
-/// The value of an option. It has no control characters, so it can't start another option or section.
-#[derive(Clone, PartialEq, Eq)]
-struct Line(String);
+/// Returns the line of a value, if it has no control characters, so that it can't start another option or section.
+fn line(value: String) -> Option<String> {
+    (!value.contains(char::is_control)).then_some(value)
+}
 
-impl Line {
-    fn new(text: String) -> Option<Self> {
-        (!text.contains(char::is_control)).then_some(Self(text))
-    }
+/// Returns the lines of several values, if each has one.
+fn lines(values: impl IntoIterator<Item = String>) -> Option<String> {
+    let lines: Option<Vec<String>> = values.into_iter().map(line).collect();
+    lines.map(|lines| lines.join("\n"))
 }
 
 impl Config {
@@ -51,8 +58,8 @@ impl Config {
     }
 
     /// Returns a section, and adds it if it doesn't exist.
-    pub fn section(&mut self, name: &str) -> &mut Section {
-        self.sections.entry(name.to_owned()).or_default()
+    pub fn section(&mut self, name: impl Into<Name>) -> &mut Section {
+        self.sections.entry(name.into()).or_default()
     }
 
     /// Whether any value is a secret. Such a file must be in a Secret.
@@ -67,13 +74,13 @@ impl Config {
     /// The value of an option, if it is a number.
     pub fn number(&self, section: &str, option: &str) -> Option<u32> {
         let values = self.sections.get(section)?.options.get(option)?;
-        values.lines.last()?.0.trim().parse().ok()
+        values.lines.rsplit('\n').next()?.trim().parse().ok()
     }
 
     /// Adds the user's options. They replace those that are set.
     pub fn merge(&mut self, extra: &Extra) {
         for given in &extra.options {
-            self.section(&given.section).add(given);
+            self.section(given.section.clone()).add(given);
         }
     }
 
@@ -83,8 +90,7 @@ impl Config {
     /// A value has a control character, or the name of a section or an option isn't valid.
     pub fn text(&self) -> Result<String, Failure> {
         for (name, section) in &self.sections {
-            let mut named = section.options.keys().chain([name]);
-            let unnamed = named.find(|name| !is_name(name));
+            let unnamed = Some(name).filter(|name| !is_name(name));
             if let Some(option) = section.refused.first().or(unnamed) {
                 return Err(Failure::new(
                     Reason::InvalidConfiguration,
@@ -96,18 +102,18 @@ impl Config {
                 ));
             }
         }
-        Ok(self.written(|_, line| &line.0))
+        Ok(self.written(|_, line| line))
     }
 
     /// Returns the file with secrets masked.
     pub fn masked(&self) -> String {
         self.written(|values, line| match values.secret {
             true => STARS,
-            false => &line.0,
+            false => line,
         })
     }
 
-    fn written<'c>(&'c self, show: impl Fn(&Values, &'c Line) -> &'c str) -> String {
+    fn written<'c>(&'c self, show: impl Fn(&Values, &'c str) -> &'c str) -> String {
         let mut file = String::new();
         for (name, section) in self
             .sections
@@ -117,9 +123,11 @@ impl Config {
             if !file.is_empty() {
                 file.push('\n');
             }
-            file.push_str(&format!("[{name}]\n"));
+            file.push('[');
+            file.push_str(name);
+            file.push_str("]\n");
             for (option, values) in &section.options {
-                for line in &values.lines {
+                for line in values.lines.split('\n') {
                     file.push_str(option);
                     file.push_str(" =");
                     let value = show(values, line).trim_end();
@@ -144,24 +152,24 @@ impl fmt::Debug for Config {
 
 impl Section {
     /// Sets an option.
-    pub fn set(&mut self, option: &str, value: impl Display) -> &mut Self {
-        self.put(option, vec![written(&value.to_string())], false)
+    pub fn set(&mut self, option: impl Into<Name>, value: impl Display) -> &mut Self {
+        self.put(option, line(written(value.to_string())), false)
     }
 
     /// Sets an option whose value is a secret.
-    pub fn secret(&mut self, option: &str, value: &str) -> &mut Self {
-        self.put(option, vec![written(value)], true)
+    pub fn secret(&mut self, option: impl Into<Name>, value: &str) -> &mut Self {
+        self.put(option, line(written(value.to_owned())), true)
     }
 
     /// Sets an option to a reference to an option of DEFAULT, which another file may set.
-    pub fn same_as(&mut self, option: &str, other: &str) -> &mut Self {
-        self.put(option, vec![format!("${other}")], false)
+    pub fn same_as(&mut self, option: impl Into<Name>, other: &str) -> &mut Self {
+        self.put(option, line(format!("${other}")), false)
     }
 
     /// Sets an option to a list, separated by commas.
     pub fn list<T: Display>(
         &mut self,
-        option: &str,
+        option: impl Into<Name>,
         values: impl IntoIterator<Item = T>,
     ) -> &mut Self {
         let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
@@ -171,14 +179,11 @@ impl Section {
     /// Sets an option to several values, one per line.
     pub fn each<T: Display>(
         &mut self,
-        option: &str,
+        option: impl Into<Name>,
         values: impl IntoIterator<Item = T>,
     ) -> &mut Self {
-        let values = values
-            .into_iter()
-            .map(|value| written(&value.to_string()))
-            .collect();
-        self.put(option, values, false)
+        let values = values.into_iter().map(|value| written(value.to_string()));
+        self.put(option, lines(values), false)
     }
 
     /// Adds the user's options, whatever the name is under which the service lists the section.
@@ -189,19 +194,18 @@ impl Section {
     }
 
     fn add(&mut self, given: &Given) {
-        self.put(&given.name, given.lines.clone(), given.secret);
+        self.put(given.name.clone(), lines(given.lines.clone()), given.secret);
     }
 
-    fn put(&mut self, option: &str, texts: Vec<String>, secret: bool) -> &mut Self {
-        let lines: Option<Vec<Line>> = texts.into_iter().map(Line::new).collect();
-        match lines {
+    fn put(&mut self, option: impl Into<Name>, lines: Option<String>, secret: bool) -> &mut Self {
+        let option = option.into();
+        match lines.filter(|_| is_name(&option)) {
             Some(lines) => {
-                self.refused.remove(option);
-                self.options
-                    .insert(option.to_owned(), Values { lines, secret });
+                self.refused.remove(&option);
+                self.options.insert(option, Values { lines, secret });
             }
             None => {
-                self.refused.insert(option.to_owned());
+                self.refused.insert(option);
             }
         }
         self
@@ -277,7 +281,7 @@ mod tests {
         #[test]
         fn no_section_name_begins_an_option(name in any::<String>()) {
             let mut config = Config::default();
-            config.section(&name).set("option", "value");
+            config.section(name.clone()).set("option", "value");
             if let Ok(file) = config.text() {
                 prop_assert_eq!(read(&file), [(name, "option".to_owned(), "value".to_owned())]);
             }

@@ -222,7 +222,7 @@ impl Given {
     /// The same as a secret, whose value is no reference to another option.
     fn hidden(self) -> Self {
         Self {
-            lines: self.lines.iter().map(|line| written(line)).collect(),
+            lines: self.lines.into_iter().map(written).collect(),
             secret: true,
             is_plain: false,
             ..self

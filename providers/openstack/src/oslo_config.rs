@@ -11,8 +11,11 @@ pub(crate) fn is_name(text: &str) -> bool {
 
 /// A value so that oslo.config reads it as it is meant: a dollar begins a reference to another option, and quotes around
 /// the whole are taken off (<https://docs.openstack.org/oslo.config/latest/reference/configopts.html>).
-pub(crate) fn written(value: &str) -> String {
-    let value = value.replace('$', "$$");
+pub(crate) fn written(value: String) -> String {
+    let value = match value.contains('$') {
+        true => value.replace('$', "$$"),
+        false => value,
+    };
     let quoted = ['"', '\'']
         .iter()
         .any(|quote| value.starts_with(*quote) && value.ends_with(*quote));
