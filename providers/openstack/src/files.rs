@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::AGENTS;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, Volume};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Failure, Key, Lookup, Resource, label_pairs};
+use serde::Deserialize;
 
 use crate::config::Config;
 use crate::digest::digest;
@@ -196,6 +197,25 @@ pub(crate) fn found(service: &Service<'_>) -> Found {
     found
 }
 
+/// What is read of a volume of pods: the Secret or ConfigMap that it shows. Kubernetes' own type has many fields, and is large.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Volume {
+    secret: Option<SecretVolume>,
+    config_map: Option<ConfigMapVolume>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SecretVolume {
+    secret_name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ConfigMapVolume {
+    name: Option<String>,
+}
+
 /// The objects with files among the volumes of pods.
 pub(crate) fn of(service: &Service<'_>, volumes: &[Volume]) -> Vec<Key> {
     let sources = volumes.iter().filter_map(|volume| {
@@ -203,7 +223,8 @@ pub(crate) fn of(service: &Service<'_>, volumes: &[Volume]) -> Vec<Key> {
             .secret
             .as_ref()
             .and_then(|secret| secret.secret_name.as_ref());
-        let map = volume.config_map.as_ref().map(|map| &map.name);
+        let map = volume.config_map.as_ref();
+        let map = map.and_then(|map| map.name.as_ref());
         let secret = secret.map(|name| Key::of::<Secret>(service.namespace, name));
         secret.or_else(|| map.map(|name| Key::of::<ConfigMap>(service.namespace, name)))
     });

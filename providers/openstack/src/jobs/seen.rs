@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::{Job, JobCondition, JobStatus};
-use k8s_openapi::api::core::v1::Volume;
 use provider_composer::{Live, Resource, ResourceKind};
 use serde::Deserialize;
 
 use super::{DATABASE, PURPOSE, TASK, Task};
 use crate::digest::digest;
+use crate::files::Volume;
 use crate::rollout::seen::Spec;
 
 /// What is read of a Job: what its pods mount, and how far it is. Its labels say what it does.

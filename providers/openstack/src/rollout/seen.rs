@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentCondition};
-use k8s_openapi::api::core::v1::Volume;
 use provider_composer::{Live, Resource, ResourceKind};
 use serde::Deserialize;
+
+use crate::files::Volume;
 
 /// An observed Deployment or StatefulSet.
 pub struct Seen {
