@@ -8,8 +8,8 @@ use crate::{Resource, ResourceKind, Spec};
 /// An object of another project's kind, by its spec.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest<S> {
-    /// Labels and annotations.
-    #[serde(default)]
+    /// Labels and annotations, which are written and not read: whoever reads an object reads its metadata by another type.
+    #[serde(skip_deserializing)]
     pub metadata: ObjectMeta,
     /// The spec.
     pub spec: S,

@@ -67,6 +67,14 @@ impl<'a> ObservedState<'a> {
     ) -> Lookup<Live<T>> {
         let key = Key::of::<T>(namespace, name);
         let object = self.object(&key);
+        let lookup = object.and_then(|object| live::<T>(&object, &key).into());
+        self.record(key.kind, lookup)
+    }
+
+    /// One object by its type, without its metadata. What can't be understood is unknown.
+    pub fn body<T: Resource + DeserializeOwned>(&self, namespace: &str, name: &str) -> Lookup<T> {
+        let key = Key::of::<T>(namespace, name);
+        let object = self.object(&key);
         let lookup = object.and_then(|object| read::<T>(&object, &key).into());
         self.record(key.kind, lookup)
     }
@@ -81,7 +89,7 @@ impl<'a> ObservedState<'a> {
         let one = format!("a {}", T::KIND);
         let selection = Selection::new(T::KIND, namespace, labels);
         let lookup = self.source.objects(&selection).and_then(|objects| {
-            let lives = objects.iter().map(|object| read::<T>(object, &one));
+            let lives = objects.iter().map(|object| live::<T>(object, &one));
             let lives: Result<Vec<_>, _> = lives.collect();
             lives.into()
         });
@@ -161,20 +169,36 @@ fn current_condition(object: &Value, type_: &str) -> Result<Option<Condition>, s
 }
 
 /// Reads an object that messages name like this.
-fn read<T: Resource + DeserializeOwned>(
+fn live<T: Resource + DeserializeOwned>(
     object: &Value,
     named: &impl fmt::Display,
 ) -> Result<Live<T>, String> {
-    let live = || -> Result<Live<T>, serde_json::Error> {
-        Ok(Live {
-            metadata: Metadata::deserialize(&object["metadata"])?,
-            body: T::deserialize(object)?,
-        })
-    };
-    live().map_err(|error| match T::KIND == <Secret as Resource>::KIND {
+    let metadata = Metadata::deserialize(&object["metadata"]);
+    Ok(Live {
+        metadata: metadata.map_err(|error| invalid(T::KIND, object, named, &error))?,
+        body: read(object, named)?,
+    })
+}
+
+/// Reads an object without its metadata.
+fn read<T: Resource + DeserializeOwned>(
+    object: &Value,
+    named: &impl fmt::Display,
+) -> Result<T, String> {
+    T::deserialize(object).map_err(|error| invalid(T::KIND, object, named, &error))
+}
+
+/// Says why an object can't be read.
+fn invalid(
+    kind: ResourceKind,
+    object: &Value,
+    named: &impl fmt::Display,
+    error: &serde_json::Error,
+) -> String {
+    match kind == <Secret as Resource>::KIND {
         true => not_a_secret(object),
         false => format!("{named} can't be understood: {error}"),
-    })
+    }
 }
 
 /// Says what is wrong with a Secret. serde's errors quote values, and so parts of credentials.

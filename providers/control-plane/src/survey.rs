@@ -175,7 +175,7 @@ fn is_ours(object: &Value, subject: &ControlPlane) -> bool {
 /// The owner that an object's labels name.
 fn owner(object: &Value) -> Option<Owner> {
     let labels = object.pointer("/metadata/labels")?;
-    Owner::from_labels(&serde_json::from_value(labels.clone()).ok()?)
+    Owner::from_labels(&BTreeMap::deserialize(labels).ok()?)
 }
 
 /// How far an object has come, by what its own operator says of it.

@@ -42,10 +42,10 @@ impl MetadataApi {
         let (namespace, name) = (service.namespace, NOVA.part(NOVA_METADATA.name));
         let purpose = "the secret of Nova's metadata API, which the nova-operator generates";
         let values = service.secret(&name, purpose);
-        let nova = service.get::<Custom<NovaSpec>>(NOVA.name);
+        let nova = service.body::<Custom<NovaSpec>>(NOVA.name);
         let values = values?;
         let waiting = || Progress::waiting(Reason::WaitingFor("Nova"), "waits for Nova nova");
-        let tls = nova.required(waiting)?.body.spec.common.tls;
+        let tls = nova.required(waiting)?.spec.common.tls;
         let tls = tls
             .enabled
             .then(|| authority(namespace, &name, &tls, service.observed))

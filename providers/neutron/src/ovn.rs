@@ -153,9 +153,9 @@ fn endpoints(service: &Service<'_>, wanted: &neutron::Ovn) -> Prerequisite<(Stri
     let namespace = key.namespace.as_deref().unwrap_or_default();
     let cluster = service
         .observed
-        .get::<Custom<OvnClusterSpec>>(namespace, &key.name);
+        .body::<Custom<OvnClusterSpec>>(namespace, &key.name);
     let waiting = || Progress::waiting(WAITING, format!("waits for {key}"));
-    let status = cluster.required(waiting)?.body.status;
+    let status = cluster.required(waiting)?.status;
     let endpoints = status.endpoints.unwrap_or_default();
     endpoints
         .northbound

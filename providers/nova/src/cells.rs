@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service as KubernetesService
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{
-    DesiredState, Failure, Generated, Key, Live, Lookup, Reason, Resource, label_pairs,
+    DesiredState, Failure, Generated, Key, Lookup, Reason, Resource, label_pairs,
 };
 use provider_openstack::{
     Component, ComponentDefinition, Database, Messaging, NOVA, NOVA_CONDUCTOR, NOVA_NOVNCPROXY,
@@ -40,7 +40,7 @@ pub struct Cell<'a> {
     /// Certificates of its consoles, if they are to have any.
     pub consoles: Prerequisite<Option<Consoles>>,
     /// The Secret of its hypervisors.
-    pub published: Lookup<Live<Secret>>,
+    pub published: Lookup<Secret>,
 }
 
 /// Checks what holds for all cells together.

@@ -3,7 +3,7 @@
 use c5c3_api::hypervisor::CELL;
 use c5c3_api::nova::Cell;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Live, Lookup};
+use provider_composer::{DesiredState, Lookup};
 use provider_openstack::{
     AgentSecret, Config, Files, Messaging, Prerequisite, Release, Service, all,
 };
@@ -50,13 +50,13 @@ pub fn publish(
 }
 
 /// Looks for the Secret of a cell.
-pub fn published(service: &Service<'_>, cell: &str) -> Lookup<Live<Secret>> {
+pub fn published(service: &Service<'_>, cell: &str) -> Lookup<Secret> {
     secret(service, cell).lookup()
 }
 
 /// The release that the Secret of a cell tells hypervisors to run.
-pub fn release(published: &Lookup<Live<Secret>>) -> Option<Release> {
-    AgentSecret::release(&published.as_ref().found()?.body)
+pub fn release(published: &Lookup<Secret>) -> Option<Release> {
+    AgentSecret::release(published.as_ref().found()?)
 }
 
 /// Leaves the Secret of a cell as it is.

@@ -10,7 +10,7 @@ use c5c3_api::parts::IssuerRef;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::{Certificate, Issuer, PrivateKey};
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, Live, Lookup};
+use provider_composer::{DesiredState, Key, Lookup};
 use provider_openstack::{
     Files, NOVA_NOVNCPROXY, Prerequisite, Program, Section, Service, Source, issued,
 };
@@ -114,13 +114,13 @@ impl Consoles {
     pub fn published(
         service: &Service<'_>,
         cell: &str,
-        published: &Lookup<Live<Secret>>,
+        published: &Lookup<Secret>,
     ) -> Prerequisite<Option<Self>> {
         let Some(secret) = published.as_ref().optional()? else {
             return Ok(None);
         };
         let file = |key: &str| {
-            let value = secret.body.data.as_ref()?.get(key)?;
+            let value = secret.data.as_ref()?.get(key)?;
             let text = String::from_utf8(value.0.clone()).ok();
             text.filter(|text| !text.is_empty())
         };

@@ -174,9 +174,9 @@ impl KeystoneAccess {
 
 /// The address of the Keystone of the same namespace, as its status says it.
 fn found(service: &Service<'_>) -> Prerequisite<String> {
-    let keystone = service.get::<Custom<KeystoneSpec>>(KEYSTONE).optional()?;
+    let keystone = service.body::<Custom<KeystoneSpec>>(KEYSTONE).optional()?;
     keystone
-        .and_then(|keystone| keystone.body.status.endpoint)
+        .and_then(|keystone| keystone.status.endpoint)
         .map(|endpoint| format!("{endpoint}/v3"))
         .ok_or_else(|| {
             Progress::waiting(
@@ -197,11 +197,11 @@ fn authority(service: &Service<'_>, auth_url: &str) -> Prerequisite<Option<Strin
     if !rest.starts_with(&format!("{}.svc", service.namespace)) {
         return Ok(None);
     }
-    let keystone = service.get::<Custom<KeystoneSpec>>(name);
+    let keystone = service.body::<Custom<KeystoneSpec>>(name);
     let Some(keystone) = keystone.optional()? else {
         return Ok(None);
     };
-    let tls = &keystone.body.spec.common.tls;
+    let tls = &keystone.spec.common.tls;
     tls::authority(service.namespace, name, tls, service.observed)
 }
 
@@ -219,7 +219,7 @@ impl TokenCache {
         };
         desired.generate(service.namespace, &secret, generated);
         let external = &access.memcached_servers;
-        let memcached = service.get::<StatefulSet>(MEMCACHED);
+        let memcached = service.body::<StatefulSet>(MEMCACHED);
         if external.is_empty() && memcached.is_missing() {
             return Ok(None);
         }

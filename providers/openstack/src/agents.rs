@@ -2,7 +2,7 @@
 
 use c5c3_api::hypervisor::AGENTS;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, Live, Lookup};
+use provider_composer::{DesiredState, Key, Lookup};
 
 use crate::files::Files;
 use crate::objects::opaque;
@@ -56,7 +56,7 @@ impl<'a> AgentSecret<'a> {
     pub fn published(&self) -> Prerequisite<Files> {
         let mut files = Files::default();
         let secret = self.lookup().optional()?;
-        let data = secret.and_then(|secret| secret.body.data);
+        let data = secret.and_then(|secret| secret.data);
         for (name, value) in data.unwrap_or_default() {
             if name != RELEASE {
                 files.secret(&name, String::from_utf8_lossy(&value.0));
@@ -72,8 +72,8 @@ impl<'a> AgentSecret<'a> {
     }
 
     /// Looks for it.
-    pub fn lookup(&self) -> Lookup<Live<Secret>> {
-        self.service.get::<Secret>(&self.name())
+    pub fn lookup(&self) -> Lookup<Secret> {
+        self.service.body::<Secret>(&self.name())
     }
 
     /// Leaves it as it is.

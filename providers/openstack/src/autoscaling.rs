@@ -71,9 +71,9 @@ impl Component<'_> {
         let Some(autoscaling) = self.scale.autoscaling else {
             return Some(least);
         };
-        let deployment = self.service.get::<Deployment>(&self.object);
+        let deployment = self.service.body::<Deployment>(&self.object);
         let deployment = deployment.known().ok()?;
-        let chosen = deployment.and_then(|deployment| deployment.body.spec.replicas);
+        let chosen = deployment.and_then(|deployment| deployment.spec.replicas);
         let most = count(autoscaling.max_replicas).max(least);
         Some(chosen.unwrap_or(least).clamp(least, most))
     }

@@ -63,21 +63,21 @@ pub fn cache(service: &Service<'_>, cache: &Cache) -> Prerequisite<Vec<CacheServ
         .cluster_ref
         .as_ref()
         .map_or(MEMCACHED, |cluster| &cluster.name);
-    let set = service.get::<StatefulSet>(name);
+    let set = service.body::<StatefulSet>(name);
     let waiting = || {
         Progress::waiting(
             Reason::WaitingFor("Cache"),
             format!("waits for StatefulSet {name}"),
         )
     };
-    let set = set.required(waiting)?.body.spec;
+    let set = set.required(waiting)?.spec;
     let headless = set.service_name.unwrap_or_else(|| name.to_owned());
     // The API server writes the families of a Service, by which the names of its pods have addresses.
-    let headless_service = service.get::<KubernetesService>(&headless);
+    let headless_service = service.body::<KubernetesService>(&headless);
     let families = headless_service
         .known()
         .map_err(Progress::unknown)?
-        .and_then(|found| found.body.spec?.ip_families);
+        .and_then(|found| found.spec?.ip_families);
     let is_ipv6 = families.is_some_and(|families| families == ["IPv6"]);
     let members = 0..set.replicas.unwrap_or(1);
     Ok(members

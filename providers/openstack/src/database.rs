@@ -212,9 +212,9 @@ fn managed(
     (service, objects): (&Service<'_>, (&str, &str)),
     cluster: &str,
 ) -> Prerequisite<DatabaseServer> {
-    let server = service.get::<Manifest<MariaDb>>(cluster);
+    let server = service.body::<Manifest<MariaDb>>(cluster);
     let waiting = || Progress::waiting(WAITING, format!("waits for MariaDB {cluster}"));
-    let server = server.required(waiting)?.body.spec;
+    let server = server.required(waiting)?.spec;
     let key = Key::of::<Manifest<MariaDb>>(service.namespace, cluster);
     holds(&key, "Ready", WAITING, service.observed)?;
     are_ready(&own(service, USER, objects), WAITING, service.observed)?;
@@ -292,11 +292,11 @@ fn compose(
 
 /// Has a user that another one replaces deleted in the server with its object.
 fn revoke(service: &Service<'_>, object: &str, desired: &mut DesiredState) {
-    match service.get::<Manifest<mariadb::User>>(object) {
-        Lookup::Found(user) if user.body.spec.cleanup_policy != DELETE => {
+    match service.body::<Manifest<mariadb::User>>(object) {
+        Lookup::Found(user) if user.spec.cleanup_policy != DELETE => {
             let wanted = mariadb::User {
                 cleanup_policy: DELETE.to_owned(),
-                ..user.body.spec
+                ..user.spec
             };
             let wanted = service.manifest("database", wanted);
             desired.apply(service.namespace, object, &wanted);

@@ -298,9 +298,9 @@ fn managed(
 /// The encryption of a RabbitMQ in this cluster.
 fn encryption(service: &Service<'_>, cluster: &str) -> Prerequisite<Encryption> {
     let found = service
-        .get::<Manifest<RabbitmqCluster>>(cluster)
+        .body::<Manifest<RabbitmqCluster>>(cluster)
         .optional()?;
-    let secret = found.and_then(|cluster| cluster.body.spec.tls.secret_name);
+    let secret = found.and_then(|cluster| cluster.spec.tls.secret_name);
     let Some(secret) = secret.filter(|name| !name.is_empty()) else {
         return Ok(Encryption::None);
     };

@@ -84,8 +84,8 @@ fn given(
         return Ok(Ok(BTreeMap::new()));
     };
     let name = &reference.name;
-    let map = match service.get::<ConfigMap>(name) {
-        Lookup::Found(map) => map.body,
+    let map = match service.body::<ConfigMap>(name) {
+        Lookup::Found(map) => map,
         Lookup::Missing => {
             return Ok(Err(Progress::waiting(
                 Reason::WaitingFor("Policy"),

@@ -139,8 +139,8 @@ impl Controller {
     fn observe(self, component: &Component<'_>) -> Lookup<Seen> {
         let (service, name) = (component.service, &component.object);
         match self {
-            Self::Deployment => service.get::<Observed<Deployment>>(name).map(Seen::from),
-            Self::StatefulSet => service.get::<Observed<StatefulSet>>(name).map(Seen::from),
+            Self::Deployment => service.body::<Observed<Deployment>>(name).map(Seen::from),
+            Self::StatefulSet => service.body::<Observed<StatefulSet>>(name).map(Seen::from),
         }
     }
 

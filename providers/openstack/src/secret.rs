@@ -15,7 +15,13 @@ const AUTHORITY: &str = "ca.crt";
 /// What is read of a Secret.
 #[derive(Deserialize)]
 struct Seen {
+    metadata: Identity,
     data: Option<BTreeMap<String, ByteString>>,
+}
+
+#[derive(Deserialize)]
+struct Identity {
+    uid: Option<String>,
 }
 
 impl Resource for Seen {
@@ -27,7 +33,7 @@ impl Resource for Seen {
 pub struct Values {
     name: String,
     uid: String,
-    data: BTreeMap<String, Vec<u8>>,
+    data: BTreeMap<String, ByteString>,
 }
 
 impl Values {
@@ -41,17 +47,16 @@ impl Values {
         name: &str,
         purpose: &str,
     ) -> Prerequisite<Self> {
-        let secret = observed.get::<Seen>(namespace, name).required(|| {
+        let secret = observed.body::<Seen>(namespace, name).required(|| {
             Progress::waiting(
                 Reason::WaitingFor("Secret"),
                 format!("waits for Secret {name} with {purpose}"),
             )
         })?;
-        let data = secret.body.data.unwrap_or_default().into_iter();
         Ok(Self {
             name: name.to_owned(),
             uid: secret.metadata.uid.unwrap_or_default(),
-            data: data.map(|(key, value)| (key, value.0)).collect(),
+            data: secret.data.unwrap_or_default(),
         })
     }
 
@@ -70,7 +75,7 @@ impl Values {
     /// # Errors
     /// The value is not a single line of text.
     pub fn line(&self, key: &str) -> Prerequisite<Option<&str>> {
-        let Some(value) = self.data.get(key).filter(|value| !value.is_empty()) else {
+        let Some(value) = self.value(key) else {
             return Ok(None);
         };
         match std::str::from_utf8(value) {
@@ -117,8 +122,7 @@ impl Values {
     /// # Errors
     /// The value is missing, or is not text.
     pub fn text(&self, key: &str) -> Prerequisite<&str> {
-        let value = self.data.get(key).filter(|value| !value.is_empty());
-        value
+        self.value(key)
             .and_then(|value| std::str::from_utf8(value).ok())
             .ok_or_else(|| self.lacks(key))
     }
@@ -128,10 +132,16 @@ impl Values {
     /// # Errors
     /// The value is not text.
     pub fn authority(&self) -> Prerequisite<Option<&str>> {
-        match self.data.get(AUTHORITY) {
-            Some(value) if !value.is_empty() => self.text(AUTHORITY).map(Some),
-            _ => Ok(None),
+        match self.value(AUTHORITY) {
+            Some(_) => self.text(AUTHORITY).map(Some),
+            None => Ok(None),
         }
+    }
+
+    /// A value that isn't empty.
+    fn value(&self, key: &str) -> Option<&[u8]> {
+        let value = self.data.get(key)?.0.as_slice();
+        Some(value).filter(|value| !value.is_empty())
     }
 
     fn lacks(&self, key: &str) -> Progress {

@@ -114,6 +114,11 @@ impl<'a> Service<'a> {
         self.observed.get(self.namespace, name)
     }
 
+    /// The same without its metadata.
+    pub fn body<T: Resource + DeserializeOwned>(&self, name: &str) -> Lookup<T> {
+        self.observed.body(self.namespace, name)
+    }
+
     /// The objects of a type in the service's namespace with all these labels, by name.
     pub fn list<T: Resource + DeserializeOwned>(
         &self,

@@ -136,8 +136,8 @@ impl Claimed {
         let Some(name) = self.class().filter(|name| !name.is_empty()) else {
             return Ok(Some(format!("{} has no StorageClass", self.key)));
         };
-        match observed.get::<StorageClass>("", name) {
-            Lookup::Found(class) if class.body.allow_volume_expansion == Some(true) => Ok(None),
+        match observed.body::<StorageClass>("", name) {
+            Lookup::Found(class) if class.allow_volume_expansion == Some(true) => Ok(None),
             Lookup::Found(_) => Ok(Some(format!(
                 "allowVolumeExpansion of StorageClass {name} isn't true"
             ))),

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Lookup, Metadata, ObservedState, Progress, Reason};
+use provider_composer::{
+    Lookup, Metadata, ObservedState, Progress, Reason, Resource, ResourceKind,
+};
+use serde::Deserialize;
 
 /// A secret text of one line.
 #[derive(Clone, PartialEq, Eq)]
@@ -17,6 +20,16 @@ impl Line {
     }
 }
 
+/// What is read of a Secret, besides its metadata.
+#[derive(Deserialize)]
+struct Seen {
+    data: Option<BTreeMap<String, ByteString>>,
+}
+
+impl Resource for Seen {
+    const KIND: ResourceKind = Secret::KIND;
+}
+
 /// A Secret that was read.
 pub(crate) struct Sealed {
     name: String,
@@ -27,7 +40,7 @@ pub(crate) struct Sealed {
 impl Sealed {
     /// A Secret that may be missing.
     pub(crate) fn look(observed: &ObservedState<'_>, namespace: &str, name: &str) -> Lookup<Self> {
-        observed.get::<Secret>(namespace, name).map(|live| Self {
+        observed.get::<Seen>(namespace, name).map(|live| Self {
             name: name.to_owned(),
             metadata: live.metadata,
             values: live.body.data.unwrap_or_default(),

@@ -160,9 +160,9 @@ fn addresses(
     name: &str,
     observed: &ObservedState<'_>,
 ) -> Result<Vec<IpAddr>, Progress> {
-    let service = observed.get::<Service>(namespace, name).optional()?;
+    let service = observed.body::<Service>(namespace, name).optional()?;
     let ingress = service
-        .and_then(|service| service.body.status)
+        .and_then(|service| service.status)
         .and_then(|status| status.load_balancer)
         .and_then(|balancer| balancer.ingress)
         .unwrap_or_default();

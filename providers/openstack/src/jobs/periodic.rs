@@ -2,13 +2,24 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::batch::v1::CronJob;
-use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
+use k8s_openapi::api::batch::v1::{CronJob, CronJobStatus};
+use provider_composer::{DesiredState, Key, Lookup, Progress, Reason, Resource, ResourceKind};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Jobs, TASK};
 use crate::schedule::Cron;
 use crate::service::NAME;
+
+/// What is read of a CronJob, besides its metadata.
+#[derive(Deserialize)]
+struct Seen {
+    status: Option<CronJobStatus>,
+}
+
+impl Resource for Seen {
+    const KIND: ResourceKind = CronJob::KIND;
+}
 
 impl Jobs<'_> {
     /// Keeps the CronJob of a periodic task.
@@ -31,7 +42,7 @@ impl Jobs<'_> {
         if self.may_run(task) {
             self.keep_files(desired);
         }
-        let job = match self.service.get::<CronJob>(&name) {
+        let job = match self.service.get::<Seen>(&name) {
             Lookup::Found(job) => job,
             Lookup::Missing => {
                 return Progress::waiting(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentCondition};
-use provider_composer::{Live, Resource, ResourceKind};
+use provider_composer::{Resource, ResourceKind};
 use serde::Deserialize;
 
 use crate::files::Volume;
@@ -28,10 +28,16 @@ pub struct Seen {
 /// What is read of a Deployment or StatefulSet, whichever `K` is.
 #[derive(Deserialize)]
 pub struct Observed<K> {
+    metadata: Metadata,
     spec: Option<Spec>,
     status: Option<Status>,
     #[serde(skip)]
     _kind: PhantomData<K>,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    generation: Option<i64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -90,9 +96,9 @@ impl<K: Resource> Resource for Observed<K> {
     const KIND: ResourceKind = K::KIND;
 }
 
-impl<K: Resource> From<Live<Observed<K>>> for Seen {
-    fn from(seen: Live<Observed<K>>) -> Self {
-        let (spec, status) = (seen.body.spec.unwrap_or_default(), seen.body.status);
+impl<K: Resource> From<Observed<K>> for Seen {
+    fn from(seen: Observed<K>) -> Self {
+        let (spec, status) = (seen.spec.unwrap_or_default(), seen.status);
         let done = status.as_ref().is_some_and(|status| {
             let counts = [
                 status.replicas,
