@@ -35,14 +35,9 @@ impl Source for Cluster {
         if !self.is_readable(kind, &selection.namespace) {
             return Lookup::Unknown(format!("{} can't be listed", kind.plural));
         }
-        let first = Key {
-            kind,
-            namespace: None,
-            name: String::new(),
-        };
-        let all = self.contents.store.objects.range(first..);
-        let all = all.take_while(|(key, _)| key.kind == kind);
-        let all = all.filter(|(key, _)| is_of(key, kind, &selection.namespace));
+        let first = Key::new(kind, &selection.namespace, "");
+        let all = self.contents.store.objects.range(first.clone()..);
+        let all = all.take_while(|(key, _)| key.kind == kind && key.namespace == first.namespace);
         let labelled = all.filter(|(_, object)| selection.labels_match(object));
         Lookup::Found(labelled.map(|(_, object)| Arc::clone(object)).collect())
     }
