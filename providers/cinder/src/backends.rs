@@ -113,7 +113,7 @@ impl Backend<'_> {
         config.section(self.spec.name.clone()).merge(&self.options);
         files.config(CONFIG, &config);
         let component = self.component();
-        members(facts, (&component, "cinder-volume"), &files, desired)
+        members(facts, (&component, "cinder-volume"), files, desired)
     }
 
     /// Its section (<https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/ceph-rbd-volume-driver.html>).
@@ -165,7 +165,7 @@ pub fn publish(service: &Service<'_>, backends: &[Backend<'_>], desired: &mut De
         }
     }
     if !files.is_empty() {
-        secret.apply(&files, desired);
+        secret.apply(files, desired);
     }
 }
 

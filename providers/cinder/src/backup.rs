@@ -105,10 +105,5 @@ pub fn pods(
     }
     facts.finish(&mut config);
     files.config(CONFIG, &config);
-    members(
-        facts,
-        (CINDER_BACKUP.name, "cinder-backup"),
-        &files,
-        desired,
-    )
+    members(facts, (CINDER_BACKUP.name, "cinder-backup"), files, desired)
 }

@@ -205,7 +205,7 @@ fn workload(
 fn members(
     facts: &Facts<'_>,
     (component, name): (&str, &str),
-    files: &Files,
+    files: Files,
     desired: &mut DesiredState,
 ) -> Pods {
     let files = files.compose(facts.service, desired).source();

@@ -113,7 +113,7 @@ fn configured(
 
 /// What every program of Keystone sees.
 fn program(service: &Service<'_>, files: &Files, desired: &mut DesiredState) -> Program {
-    let config = files.compose(service, desired);
+    let config = files.clone().compose(service, desired);
     let keys = |purpose: Purpose| Source::Secret(purpose.mounted(service));
     Program::default()
         .mount("config", KEYSTONE.folder, config.source())

@@ -70,7 +70,7 @@ pub fn publish(
     if let Some(Some(authority)) = &metadata.tls {
         files.text(AUTHORITY, authority);
     }
-    AgentSecret::of(service, COMPONENT).apply(&files, desired);
+    AgentSecret::of(service, COMPONENT).apply(files, desired);
 }
 
 /// Leaves the Secret as it is.

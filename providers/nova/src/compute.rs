@@ -45,7 +45,7 @@ pub fn publish(
     if let Some(consoles) = consoles {
         consoles.publish(&mut files);
     }
-    secret(facts.service, &cell.name).apply(&files, desired);
+    secret(facts.service, &cell.name).apply(files, desired);
     Ok(())
 }
 

@@ -29,7 +29,7 @@ impl Recipe<'_> {
     ) -> Prerequisite<Workload> {
         let (service, jobs) = (self.service, &self.context.jobs);
         let mut files = facts.control(control);
-        let tasks = files.compose(service, desired).source();
+        let tasks = files.clone().compose(service, desired).source();
         databases::check_upgrade(service, jobs, &tasks, control, desired)?;
         self.observe_computes(&tasks, desired);
         let cell0 = facts.tasks(control.api, control.cell0, None);
@@ -90,7 +90,7 @@ impl Recipe<'_> {
             .map(|(name, mapping)| format!("{name} {mapping}\n"))
             .collect();
         files.text("cells", mappings.concat());
-        pods.extend(self.control(control, &files, &pending, desired));
+        pods.extend(self.control(control, files, &pending, desired));
         databases::archive(self.spec, jobs, tasks, desired);
         Ok(Workload {
             pods,
@@ -113,7 +113,7 @@ impl Recipe<'_> {
     fn control(
         &self,
         control: &Control<'_>,
-        files: &Files,
+        files: Files,
         pending: &Progress,
         desired: &mut DesiredState,
     ) -> Vec<Pods> {

@@ -38,7 +38,7 @@ impl<'a> AgentSecret<'a> {
     }
 
     /// Composes it. A configuration file that isn't valid fails the reconcile.
-    pub fn apply(&self, files: &Files, desired: &mut DesiredState) {
+    pub fn apply(&self, files: Files, desired: &mut DesiredState) {
         let mut values = files.contents(desired);
         values.insert(RELEASE.to_owned(), self.service.release.to_string());
         let mut metadata = self.service.metadata(&self.component);

@@ -94,15 +94,16 @@ impl Files {
 
     /// Returns the files by name, for an object that isn't mounted by the service's own pods. A configuration file that isn't valid
     /// fails the reconcile.
-    pub fn contents(&self, desired: &mut DesiredState) -> BTreeMap<String, String> {
-        if let Some(failure) = &self.refused {
-            desired.fail(failure.clone());
+    pub fn contents(self, desired: &mut DesiredState) -> BTreeMap<String, String> {
+        if let Some(failure) = self.refused {
+            desired.fail(failure);
         }
-        self.texts.clone()
+        self.texts
     }
 
     /// Applies the object, with the readiness check if the service has a database. A configuration file that isn't valid fails the reconcile.
-    pub fn compose(&self, service: &Service<'_>, desired: &mut DesiredState) -> Mounted {
+    pub fn compose(self, service: &Service<'_>, desired: &mut DesiredState) -> Mounted {
+        let secret = self.secret;
         let mut texts = self.contents(desired);
         if !service.definition.databases.is_empty() {
             texts.insert(READY.to_owned(), include_str!("ready.py").to_owned());
@@ -112,7 +113,7 @@ impl Files {
             .flat_map(|(name, text)| [name.as_str(), text.as_str()]);
         let name = service.named(&format!("{PURPOSE}-{}", digest(parts)));
         let metadata = service.labelled(PURPOSE, FILES, PURPOSE);
-        match self.secret {
+        match secret {
             true => {
                 let secret = Secret {
                     immutable: Some(true),
@@ -128,10 +129,7 @@ impl Files {
                 desired.apply(service.namespace, &name, &map);
             }
         }
-        Mounted {
-            name,
-            secret: self.secret,
-        }
+        Mounted { name, secret }
     }
 }
 
