@@ -1,9 +1,10 @@
 //! Examples in the documentation of crates: none is in a crate whose manifest keeps cargo from looking for them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+
+use crate::files::{entries, read};
 
 /// The line of a manifest by which `cargo test` doesn't have rustdoc read the crate.
 const UNTESTED: &str = "doctest = false";
@@ -20,15 +21,12 @@ const COMPILED: [&str; 6] = [
 
 /// Calls something with each file below a folder, but for what git and cargo keep there.
 fn each_file(folder: &Path, act: &mut dyn FnMut(&Path) -> Result<()>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let (entry, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
+    for path in entries(folder)? {
         let name = path.file_name().unwrap_or_default();
-        if entry?.is_dir() {
-            if name != "target" && !name.as_encoded_bytes().starts_with(b".") {
-                each_file(&path, act)?;
-            }
-        } else {
+        if !path.is_dir() {
             act(&path)?;
+        } else if name != "target" && !name.as_encoded_bytes().starts_with(b".") {
+            each_file(&path, act)?;
         }
     }
     Ok(())
@@ -59,7 +57,7 @@ fn crates_whose_examples_are_not_tested_have_none() -> Result<()> {
     let mut untested: Vec<PathBuf> = Vec::new();
     each_file(&root, &mut |file| {
         if file.ends_with("Cargo.toml") {
-            let manifest = fs::read_to_string(file)?;
+            let manifest = read(file)?;
             if manifest.lines().any(|line| line == UNTESTED) {
                 untested.push(file.with_file_name("src"));
             }
@@ -72,7 +70,7 @@ fn crates_whose_examples_are_not_tested_have_none() -> Result<()> {
             let is_rust = file.extension().is_some_and(|extension| extension == "rs");
             let name = file.display();
             assert!(
-                !is_rust || !has_example(&fs::read_to_string(file)?),
+                !is_rust || !has_example(&read(file)?),
                 "{name} has an example: remove `{UNTESTED}` from its crate's manifest"
             );
             Ok(())
