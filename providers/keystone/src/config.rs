@@ -52,12 +52,9 @@ pub fn keystone_conf(
     config
         .section("auth")
         .list("methods", methods(spec.federation.enabled));
-    let dashboards = &spec.federation.trusted_dashboards;
-    if !dashboards.is_empty() {
-        config
-            .section("federation")
-            .each("trusted_dashboard", dashboards);
-    }
+    config
+        .section("federation")
+        .each("trusted_dashboard", &spec.federation.trusted_dashboards);
     config
         .section("token")
         .set("provider", "fernet")

@@ -176,14 +176,18 @@ impl Section {
         self.set(option, values.join(","))
     }
 
-    /// Sets an option to several values, one per line.
+    /// Sets an option to several values, one per line. Without values, it stays as it is.
     pub fn each<T: Display>(
         &mut self,
         option: impl Into<Name>,
         values: impl IntoIterator<Item = T>,
     ) -> &mut Self {
         let values = values.into_iter().map(|value| written(value.to_string()));
-        self.put(option, lines(values), false)
+        let mut values = values.peekable();
+        match values.peek() {
+            Some(_) => self.put(option, lines(values), false),
+            None => self,
+        }
     }
 
     /// Adds the user's options, whatever the name is under which the service lists the section.
@@ -235,6 +239,15 @@ mod tests {
             }
         }
         read
+    }
+
+    #[test]
+    fn option_without_values_is_not_written() {
+        let mut config = Config::default();
+        config.section("federation").each("none", [""; 0]);
+        config.section("federation").each("two", ["a", "b"]);
+        let file = config.text().unwrap();
+        assert_eq!(file, "[federation]\ntwo = a\ntwo = b\n");
     }
 
     #[test]
