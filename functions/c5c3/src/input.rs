@@ -15,7 +15,7 @@ use c5c3_api::control_plane::{
     Backup, ControlPlaneServices, HypervisorAccess, Images, Infrastructure, SecretStoreRef,
 };
 use c5c3_api::openstack_cluster::Size;
-use c5c3_api::parts::{Gateway, Ingress, Quantity, RequestTimeout, Volume};
+use c5c3_api::parts::{Gateway, Ingress, Quantity, RequestTimeout, Volume, name_of};
 use educe::Educe;
 use function_protocol::{Fatal, Request};
 use schemars::JsonSchema;
@@ -23,7 +23,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::composite::TypeMeta;
-use crate::names::word;
 
 pub use bootstrap::{BootstrapPreset, ExternalNetworkPreset, SizeBootstrap};
 pub use clusters::{AccessPreset, CephPreset, ClusterPresets, GardenerPreset, SystemMachines};
@@ -315,10 +314,10 @@ impl OpenStackPresets {
     /// The Composition has none.
     pub fn size(&self, size: Size) -> Result<&SizePreset, Fatal> {
         self.sizes.get(&size).ok_or_else(|| {
-            let known: Vec<String> = self.sizes.keys().map(|size| word(*size)).collect();
+            let known: Vec<String> = self.sizes.keys().map(|size| name_of(*size)).collect();
             Fatal::new(format!(
                 "the Composition has no preset for size {}; it has {}",
-                word(size),
+                name_of(size),
                 known.join(", ")
             ))
         })

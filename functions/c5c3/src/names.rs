@@ -81,11 +81,6 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A value of an enum as one word in lower case.
-pub fn word(value: impl fmt::Debug) -> String {
-    format!("{value:?}").to_lowercase()
-}
-
 /// The name itself where it fits, else its beginning and a hash of the whole: 60 bits of SHA-256, so that nobody finds
 /// another name with the same hash. What is left of `longest` is the beginning's.
 pub fn fitted(name: &str, longest: usize) -> String {

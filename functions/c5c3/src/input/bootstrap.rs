@@ -8,12 +8,12 @@ use c5c3_api::control_plane::{
     AddressRange, ExternalNetwork, ExternalSubnet, FirstNetwork, Flavor, MOST_IMAGES, ServerImage,
 };
 use c5c3_api::openstack_cluster::Size;
+use c5c3_api::parts::name_of;
 use function_protocol::Fatal;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::OpenStackPresets;
-use crate::names::word;
 
 /// What tenants find on the first day.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -98,7 +98,7 @@ impl OpenStackPresets {
             Some(name) => Err(Fatal::new(format!(
                 "sizes.{}.bootstrap.flavors of the Composition's input names {name}, which bootstrap.flavors doesn't have: correct the \
                  name, or add it there",
-                word(size)
+                name_of(size)
             ))),
         }
     }
@@ -114,7 +114,7 @@ impl OpenStackPresets {
             format!(
                 "sizes.{}.bootstrap.images of the Composition's input names {names}, which bootstrap.images doesn't have: ask the platform \
                  team to remove the name, or to add the image there",
-                word(size)
+                name_of(size)
             )
         }))
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::openstack_cluster::{Compression, ResourceStatus};
+use c5c3_api::parts::name_of;
 use c5c3_kinds::ceph::{
     CephBlockPool, CephClient, CephFilesystem, CephObjectStore, CephObjectStoreUser, Gateway,
     MetadataServer, NAMESPACE, NamedPool, PhaseStatus, Pool, Replicated,
@@ -15,7 +16,6 @@ use super::pool_quota::KeptQuota;
 use super::wanted::{Client, Rbd, Storage, Storages};
 use crate::composed::Composed;
 use crate::manifest::Manifest;
-use crate::names::word;
 use crate::observed::Observation;
 
 /// What is known of everything in Ceph.
@@ -80,7 +80,7 @@ impl Recipe<'_> {
         let pool = |storage: &Storage| {
             let mut pool = storage.pool(purpose.replication(&self.cluster.spec));
             pool.parameters
-                .insert("compression_mode", word(compression));
+                .insert("compression_mode", name_of(compression));
             CephBlockPool {
                 pool: Pool {
                     quotas: quota.stated(),
@@ -254,7 +254,7 @@ impl Storage {
             } else {
                 "host"
             },
-            device_class: spec.map(|spec| word(spec.ceph.device_class)),
+            device_class: spec.map(|spec| name_of(spec.ceph.device_class)),
             replicated,
             // Ceph would serve a pool of two copies from a single one, and lose what was written when that one dies.
             parameters: (!stretched && copies == 2)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::StorageClusterSpec;
-use c5c3_api::parts::Quantity;
+use c5c3_api::parts::{Quantity, name_of};
 use c5c3_kinds::ceph::{
     CephCluster, CephStorage, CephVersion, ClaimMetadata, Connections, DeviceSet,
     DisruptionManagement, Encryption, Mgr, Mon, MonZone, Network, StretchCluster, VolumeClaim,
@@ -13,7 +13,6 @@ use function_protocol::Fatal;
 use serde_json::json;
 
 use crate::input::CephPreset;
-use crate::names::word;
 
 /// Fewest hosts of a CephCluster: each monitor is on a host of its own.
 const MONITORS: u32 = 3;
@@ -49,7 +48,7 @@ pub fn wanted(
             "spec.workers is {hosts}; monitors and copies each want a host of their own, so choose at least {least}"
         )));
     }
-    let device_class = word(spec.ceph.device_class);
+    let device_class = name_of(spec.ceph.device_class);
     let template = VolumeClaimTemplate {
         metadata: ClaimMetadata {
             name: "data",
