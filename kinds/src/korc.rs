@@ -351,7 +351,7 @@ pub struct ImageDownload {
 #[derive(Clone, Debug, Serialize)]
 pub struct ImageHash {
     /// The algorithm.
-    pub algorithm: String,
+    pub algorithm: &'static str,
     /// The value, in hexadecimal digits.
     pub value: String,
 }

@@ -197,28 +197,39 @@ fn is_segment(text: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Checksum {
-    algorithm: String,
+    algorithm: Algorithm,
     value: String,
 }
 
-/// The algorithms, and the number of hexadecimal digits of their checksums.
-const ALGORITHMS: [(&str, usize); 2] = [("sha256", 64), ("sha512", 128)];
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Algorithm {
+    name: &'static str,
+    /// How many hexadecimal digits its checksums have.
+    digits: usize,
+}
+
+const ALGORITHMS: [Algorithm; 2] = [Algorithm::of("sha256", 64), Algorithm::of("sha512", 128)];
+
+impl Algorithm {
+    const fn of(name: &'static str, digits: usize) -> Self {
+        Self { name, digits }
+    }
+}
 
 impl Checksum {
     fn parse(text: &str) -> Option<Self> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        let (algorithm, value) = text.split_once(':')?;
+        let (name, value) = text.split_once(':')?;
         let mut known = ALGORITHMS.into_iter();
-        let (_, digits) = known.find(|(name, _)| *name == algorithm)?;
-        (value.len() == digits && value.bytes().all(is_digit)).then(|| Self {
-            algorithm: algorithm.to_owned(),
-            value: value.to_owned(),
-        })
+        let algorithm = known.find(|algorithm| algorithm.name == name)?;
+        let value = value.to_owned();
+        (value.len() == algorithm.digits && value.bytes().all(is_digit))
+            .then_some(Self { algorithm, value })
     }
 
     /// The algorithm: `sha256` or `sha512`.
-    pub fn algorithm(&self) -> &str {
-        &self.algorithm
+    pub fn algorithm(&self) -> &'static str {
+        self.algorithm.name
     }
 
     /// The value, in hexadecimal digits.

@@ -15,20 +15,31 @@ const FORM: &str = "a whole number and Mi, Gi, Ti, M, G or T, for instance 100Gi
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Size {
-    text: String,
+    number: u32,
+    unit: Unit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Unit {
+    suffix: &'static str,
     bytes: u64,
 }
 
-/// The units, and their bytes.
-const UNITS: [(&str, u64); 6] = [
-    ("Mi", 1 << 20),
-    ("Gi", GIBIBYTE),
-    ("Ti", 1 << 40),
-    ("M", 1_000_000),
-    ("G", 1_000_000_000),
-    ("T", 1_000_000_000_000),
+const GIBIBYTE: Unit = Unit::of("Gi", 1 << 30);
+const UNITS: [Unit; 6] = [
+    Unit::of("Mi", 1 << 20),
+    GIBIBYTE,
+    Unit::of("Ti", 1 << 40),
+    Unit::of("M", 1_000_000),
+    Unit::of("G", 1_000_000_000),
+    Unit::of("T", 1_000_000_000_000),
 ];
-const GIBIBYTE: u64 = 1 << 30;
+
+impl Unit {
+    const fn of(suffix: &'static str, bytes: u64) -> Self {
+        Self { suffix, bytes }
+    }
+}
 
 impl Size {
     fn parse(text: &str) -> Option<Self> {
@@ -36,31 +47,28 @@ impl Size {
             .find(|character: char| !character.is_ascii_digit())
             .unwrap_or(text.len());
         let (digits, suffix) = text.split_at(end);
-        let number: u32 = digits.parse().ok()?;
-        let (_, unit) = UNITS.into_iter().find(|(unit, _)| *unit == suffix)?;
-        (digits.len() <= 6 && !digits.starts_with('0')).then(|| Self {
-            text: text.to_owned(),
-            bytes: u64::from(number) * unit,
-        })
+        let number = digits.parse().ok()?;
+        let unit = UNITS.into_iter().find(|unit| unit.suffix == suffix)?;
+        (digits.len() <= 6 && !digits.starts_with('0')).then_some(Self { number, unit })
     }
 
     /// A size of so many gibibytes.
-    pub(crate) fn gibibytes(number: u32) -> Self {
+    pub(crate) const fn gibibytes(number: u32) -> Self {
         Self {
-            text: format!("{number}Gi"),
-            bytes: u64::from(number) * GIBIBYTE,
+            number,
+            unit: GIBIBYTE,
         }
     }
 
     /// The size in bytes.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        u64::from(self.number) * self.unit.bytes
     }
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.text)
+        write!(out, "{}{}", self.number, self.unit.suffix)
     }
 }
 

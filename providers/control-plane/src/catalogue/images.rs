@@ -122,7 +122,7 @@ fn resource(image: &ServerImage, url: &str) -> Image {
                 url: url.to_owned(),
                 decompress: image.compression.name(),
                 hash: ImageHash {
-                    algorithm: image.checksum.algorithm().to_owned(),
+                    algorithm: image.checksum.algorithm(),
                     value: image.checksum.value().to_owned(),
                 },
             },
