@@ -71,7 +71,7 @@ impl<'a> ObservedState<'a> {
         self.record(key.kind, lookup)
     }
 
-    /// One object by its type, without its metadata. What can't be understood is unknown.
+    /// One object by its type alone: of its metadata, only what the type reads. What can't be understood is unknown.
     pub fn body<T: Resource + DeserializeOwned>(&self, namespace: &str, name: &str) -> Lookup<T> {
         let key = Key::of::<T>(namespace, name);
         let object = self.object(&key);

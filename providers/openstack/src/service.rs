@@ -114,7 +114,7 @@ impl<'a> Service<'a> {
         self.observed.get(self.namespace, name)
     }
 
-    /// The same without its metadata.
+    /// The same by its type alone: of its metadata, only what the type reads.
     pub fn body<T: Resource + DeserializeOwned>(&self, name: &str) -> Lookup<T> {
         self.observed.body(self.namespace, name)
     }
