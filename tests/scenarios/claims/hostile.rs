@@ -16,7 +16,7 @@ const ANNOTATION: &str = "c5c3.io/adopt-by";
 /// A claim in the tenant's own namespace, labelled as another tenant's, composes its own objects and touches no other's.
 pub async fn labelled_as_another(site: &Site<'_>) -> Result<()> {
     let before = owners(site).await?;
-    let mut claim = claim("labelled", "tenant-z");
+    let mut claim = claim("labelled", TENANT);
     claim["metadata"]["labels"] = json!({
         "crossplane.io/claim-name": "customer-a-prod",
         "crossplane.io/claim-namespace": "tenant-customer-a",
@@ -44,7 +44,7 @@ pub async fn namespace_of_the_platform(site: &Site<'_>) -> Result<()> {
     let cluster = &site.lab.control_plane;
     cluster.apply(&namespace.to_string()).await?;
     let place = "tenant-z/platform";
-    let claim = claim("platform", "tenant-z").to_string();
+    let claim = claim("platform", TENANT).to_string();
     site.lab.management.apply(&claim).await?;
     refused(site, place, "belongs to no claim").await?;
     let labels = cluster.get(NAMESPACE, name).await?.metadata.labels;
@@ -74,7 +74,7 @@ pub async fn freed_name(site: &Site<'_>) -> Result<()> {
     })
     .await?;
     let place = "tenant-z/customer-a-prod";
-    let claim = claim("customer-a-prod", "tenant-z").to_string();
+    let claim = claim("customer-a-prod", TENANT).to_string();
     site.lab.management.apply(&claim).await?;
     refused(site, place, "belongs to another claim").await?;
     let composed = site.composed_again(OPENSTACK, place);
