@@ -181,6 +181,27 @@ fn tenth_of_a_pool_is_replaced_whichever_share_fails_first() {
 }
 
 #[test]
+fn node_that_a_share_takes_back_is_a_replacement_for_its_dead_one() {
+    // The younger share is due nothing, and its dead node is all that may be replaced.
+    let mut nodes = leased(0..1, Some(1), State::Dead);
+    nodes.push(node(
+        1,
+        Some((1, LeasePhase::Draining)),
+        State::Available,
+        0,
+        0,
+    ));
+    nodes.extend(leased(2..3, Some(2), State::Dead));
+    nodes.extend(leased(3..4, None, State::Available));
+    let shares = [share(1, 1, 0, None), share(2, 0, 0, None)];
+    let division = divide(&nodes, &shares, 3);
+    assert_eq!(division.resumed, names(["node-01"]));
+    assert_eq!(division.parts["share-1"].unreplaced, 0);
+    let again = divide(&carried_out(&nodes, &division), &shares, 3);
+    assert_eq!(again.parts, division.parts);
+}
+
+#[test]
 fn tenth_of_a_pool_is_replaced_and_shares_take_turns() {
     let mut nodes = Vec::new();
     for plane in 0..3 {
