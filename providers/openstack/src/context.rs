@@ -207,8 +207,16 @@ impl<'a> ServiceContext<'a> {
             false => Err(schema.progress.clone()),
         });
         self.roll(&workload, desired);
-        let settled = self.is_settled(desired);
-        let mut retire = |type_| users::retire(service, type_, settled, desired);
+        let outdated = self.jobs.outdated_run(desired);
+        let settled = outdated.is_none() && self.is_settled(desired);
+        let mut retire = |type_| {
+            let all = users::retire(service, type_, settled, desired)?;
+            // No other condition reports a Job of a CronJob, which may run for hours.
+            if let Some(run) = outdated.as_ref().filter(|_| all.numbers.len() > 1) {
+                desired.conditions.note(users::replaced(type_), run);
+            }
+            Some(all)
+        };
         Ok(ServiceStatus {
             database_users: retire(RotationType::DatabaseUser),
             messaging_users: retire(RotationType::MessagingUser),
@@ -228,16 +236,14 @@ impl<'a> ServiceContext<'a> {
         (api.rollout.has_ready_pod && exposed).then(|| self.service.public_endpoint())
     }
 
-    /// Whether every pod and Job has the configuration that is composed now, and those before are gone.
+    /// Whether every pod and Job, besides Jobs of CronJobs, has the configuration that is composed now, and those before are gone.
     fn is_settled(&self, desired: &mut DesiredState) -> bool {
         let mut components = self.components.iter();
         let is_composed = components.all(|one| {
             let key = Controller::of(&one.component).key(&one.component);
             desired.objects.contains_key(&key)
         });
-        let others = users::are_kept(desired)
-            || users::are_used_by_schedules(self.service.observed, desired);
-        if !is_composed || others || !self.jobs.are_settled(desired) {
+        if !is_composed || users::are_kept(desired) || !self.jobs.are_settled(desired) {
             return false;
         }
         let each = self.components.iter().map(|one| one.rollout.settles());

@@ -18,7 +18,7 @@ use crate::pod::{Program, pod};
 use crate::release::Release;
 use crate::rollout::START_DEADLINE;
 use crate::service::{NAME, Service};
-pub(crate) use periodic::is_idle;
+pub use periodic::ObservedCronJob;
 use seen::{Seen, failure, has, is_for, is_kin, is_over, label, runs, terminates, volumes};
 
 /// Label of a Job: its task.
@@ -235,17 +235,18 @@ impl<'a> Jobs<'a> {
 
     /// Whether all Jobs are done or have the files that are composed now, and no others exist.
     pub(crate) fn are_settled(&self, desired: &DesiredState) -> bool {
-        let are_composed = |keys: &[Key]| keys.iter().all(|key| desired.objects.contains_key(key));
-        let has_composed = |job: &Live<Seen>| {
-            let files = files::of(self.service, volumes(job));
-            !files.is_empty() && are_composed(&files)
-        };
         !matches!(self.seen, Lookup::Unknown(_))
             && self
                 .found()
-                .all(|job| has(job, "Complete") || has_composed(job))
+                .all(|job| has(job, "Complete") || self.has_composed(job, desired))
             && self.files.is_complete
-            && are_composed(&self.files.keys)
+            && are_composed(&self.files.keys, desired)
+    }
+
+    /// Whether the pods of a Job mount files, and none but those that are composed now.
+    fn has_composed(&self, job: &Live<Seen>, desired: &DesiredState) -> bool {
+        let files = files::of(self.service, volumes(job));
+        !files.is_empty() && are_composed(&files, desired)
     }
 
     fn found(&self) -> impl Iterator<Item = &Live<Seen>> + Clone {
@@ -385,4 +386,8 @@ impl<'a> Jobs<'a> {
             ..JobSpec::default()
         }
     }
+}
+
+fn are_composed(keys: &[Key], desired: &DesiredState) -> bool {
+    keys.iter().all(|key| desired.objects.contains_key(key))
 }

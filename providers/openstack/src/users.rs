@@ -9,15 +9,13 @@ use std::collections::BTreeSet;
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
 use c5c3_kinds::{Manifest, Spec, mariadb, rabbitmq};
-use k8s_openapi::api::batch::v1::CronJob;
 use provider_composer::{
-    DesiredState, Generated, Key, Live, Lookup, ObservedState, Progress, Reason, Resource,
-    ResourceKind, Retention, label_pairs,
+    DesiredState, Generated, Key, Live, Lookup, Progress, Reason, Resource, ResourceKind,
+    Retention, label_pairs,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::jobs::is_idle;
 use crate::prerequisite::{Prerequisite, are_ready};
 use crate::rotations::{Rotations, number, numbered};
 use crate::service::{INSTANCE, Service};
@@ -228,6 +226,14 @@ pub const fn exclusive(type_: RotationType) -> &'static str {
     }
 }
 
+/// The condition of a service that says which Job of a CronJob the former users of a rotation of this type stay for.
+pub const fn replaced(type_: RotationType) -> &'static str {
+    match type_ {
+        RotationType::MessagingUser => "MessagingUsersReplaced",
+        _ => "DatabaseUsersReplaced",
+    }
+}
+
 /// The kinds that a user consists of in its server, first the user itself.
 const fn kinds(type_: RotationType) -> [ResourceKind; 2] {
     match type_ {
@@ -255,12 +261,6 @@ pub(crate) fn own(
     let [user_kind, right] = kinds(type_);
     let all = [(place_kind, place), (user_kind, user), (right, user)];
     all.map(|(kind, name)| Key::new(kind, service.namespace, name))
-}
-
-/// Whether a CronJob has started a Job that runs. It isn't read which files that has.
-pub(crate) fn are_used_by_schedules(observed: &ObservedState<'_>, desired: &DesiredState) -> bool {
-    let mut composed = desired.objects.keys();
-    composed.any(|key| key.kind == CronJob::KIND && !is_idle(&observed.object(key)))
 }
 
 /// Whether a user is kept: pods get another one than the newest, or it isn't known which one they have.

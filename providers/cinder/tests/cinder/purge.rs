@@ -1,15 +1,17 @@
 //! The CronJob that purges rows that Cinder has marked as deleted.
 
 use c5c3_api::cinder::CinderSpec;
-use k8s_openapi::api::batch::v1::CronJob;
+use c5c3_api::credential_rotation::CredentialRotationSpec;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Custom;
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-use crate::{CINDER, change, condition, refused, running};
+use crate::{CINDER, change, condition, ready, refused, running};
 
 const PURGE: &str = "cinder-purge";
+const RUN: &str = "cinder-purge-1";
 
 #[test]
 fn rows_are_purged_on_the_schedule_after_the_days_of_the_spec() {
@@ -58,21 +60,91 @@ fn files(cluster: &Cluster) -> String {
     config["secret"]["secretName"].as_str().unwrap().to_owned()
 }
 
+/// Reports the Jobs of the CronJob that aren't over.
+fn report(cluster: &mut Cluster, active: &Value) {
+    cluster.change::<CronJob>(PURGE, |job| job["status"] = json!({ "active": active }));
+}
+
 /// The pod of each try mounts the files that the run began with, and hangs without them until the Job's deadline.
 #[test]
 fn files_of_a_purge_stay_until_it_is_over() {
     let mut cluster = running();
     let before = files(&cluster);
-    let report = |cluster: &mut Cluster, active: Value| {
-        cluster.change::<CronJob>(PURGE, |job| job["status"] = json!({ "active": active }));
-    };
-    report(&mut cluster, json!([{ "name": "cinder-purge-1" }]));
+    report(&mut cluster, &json!([{ "name": RUN }]));
     cluster.secret("cinder-db-credentials", &[("password", "another-s3cret")]);
     cluster.settle(&CINDER, "cinder");
     assert_ne!(files(&cluster), before);
     assert!(cluster.get::<Secret>(&before).is_some());
 
-    report(&mut cluster, json!([]));
+    report(&mut cluster, &json!([]));
     cluster.settle(&CINDER, "cinder");
     assert!(cluster.get::<Secret>(&before).is_none());
+}
+
+/// Starts a Job with the present template of the CronJob.
+fn start_run(cluster: &mut Cluster) {
+    let job = cluster.get::<CronJob>(PURGE).unwrap();
+    let spec = job["spec"]["jobTemplate"]["spec"].clone();
+    let status = json!({ "ready": 1, "startTime": "2026-02-01T02:00:00Z" });
+    cluster.put::<Job>(RUN, json!({ "spec": spec, "status": status }));
+    report(cluster, &json!([{ "name": RUN }]));
+}
+
+/// Asks for the second user of the database.
+fn begin_rotation(cluster: &mut Cluster) {
+    let spec = json!({ "targetServiceUser": "cinder", "rotationType": "databaseUser" });
+    let status = json!({ "nextCredentialRef": { "name": "cinder-2" } });
+    let rotation = json!({ "spec": spec, "status": status });
+    cluster.put::<Custom<CredentialRotationSpec>>("cinder", rotation);
+}
+
+fn users(cluster: &Cluster) -> &Value {
+    let cinder = cluster.get::<Custom<CinderSpec>>("cinder").unwrap();
+    &cinder["status"]["databaseUsers"]
+}
+
+/// The Job's next connection, and its next try, log in as the former user.
+#[rstest::rstest]
+#[case::is_read(true, "started at 2026-02-01T02:00:00Z and ")]
+#[case::is_not_found_yet(false, "")]
+fn rotation_waits_for_a_purge_that_may_have_the_former_user_and_reports_it(
+    #[case] is_there: bool,
+    #[case] started: &str,
+) {
+    let mut cluster = running();
+    match is_there {
+        true => start_run(&mut cluster),
+        false => report(&mut cluster, &json!([{ "name": RUN }])),
+    }
+    begin_rotation(&mut cluster);
+    cluster.settle(&CINDER, "cinder");
+    assert_eq!(*users(&cluster), json!({ "numbers": [1, 2] }));
+    let message = format!(
+        "waits for Job {RUN} of CronJob {PURGE}, which {started}may have the former users: it ends after 6 hours at most, or now by \
+         `kubectl delete job -n openstack {RUN}`"
+    );
+    let reported = ("False".to_owned(), "WaitingForJob".to_owned(), message);
+    assert_eq!(condition(&cluster, "DatabaseUsersReplaced"), reported);
+    assert_eq!(condition(&cluster, "Ready"), ready());
+
+    report(&mut cluster, &json!([]));
+    cluster.settle(&CINDER, "cinder");
+    assert_eq!(*users(&cluster), json!({ "numbers": [2], "inUse": 2 }));
+}
+
+/// Each run of a large database may begin as the one before it ends.
+#[test]
+fn rotation_does_not_wait_for_a_purge_that_has_the_present_user() {
+    let mut cluster = running();
+    let before = files(&cluster);
+    begin_rotation(&mut cluster);
+    while files(&cluster) == before {
+        cluster.compose(&CINDER, "cinder").unwrap();
+        cluster.simulate();
+    }
+    start_run(&mut cluster);
+    cluster.settle(&CINDER, "cinder");
+    assert_eq!(*users(&cluster), json!({ "numbers": [2], "inUse": 2 }));
+    assert!(cluster.get::<Secret>(&before).is_none());
+    assert!(cluster.get::<Secret>(&files(&cluster)).is_some());
 }

@@ -8,11 +8,10 @@ use c5c3_kinds::mariadb::server::{
     self, BackupSpec, BackupStorage, BackupVolume, Claim, CronSchedule, ObjectStore,
     ObjectStoreTls, PodMetadata,
 };
-use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
-use provider_openstack::{Cron, claim, digest};
+use provider_openstack::{Cron, ObservedCronJob, claim, digest};
 
 use super::sizes::BACKUPS_CLAIM;
 use super::{MARIADB, Sizes, bounds, named};
@@ -101,7 +100,7 @@ impl Recipe<'_> {
             Ok(cron) => cron,
             Err(failure) => return Progress::failing(failure.reason(), failure.to_string()),
         };
-        let job = match self.observed.get::<CronJob>(self.namespace(), name) {
+        let job = match self.observed.get::<ObservedCronJob>(self.namespace(), name) {
             Lookup::Found(job) => job,
             Lookup::Missing => {
                 let message = format!("waits for mariadb-operator to create CronJob {name}");
@@ -109,8 +108,7 @@ impl Recipe<'_> {
             }
             Lookup::Unknown(message) => return Progress::Unknown { message },
         };
-        let status = job.body.status.unwrap_or_default();
-        let last = status.last_successful_time.map(|time| time.0);
+        let last = job.body.last_success();
         let created = job.metadata.creation_timestamp;
         let since = last.or_else(|| created?.parse().ok());
         let next = |moment| cron.after(moment);

@@ -2,13 +2,12 @@
 
 use c5c3_api::Condition;
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::Pod;
 use provider_composer::{DesiredState, Live, Progress, Reason, second};
 use serde::{Deserialize, Serialize};
 
 use super::{Pool, reached};
-use crate::jobs::{Jobs, Schedule, TASK};
+use crate::jobs::{Jobs, ObservedCronJob, Schedule, TASK};
 use crate::pod::{Program, Source};
 use crate::prerequisite::{Prerequisite, sum};
 use crate::service::{NAME, Service};
@@ -261,7 +260,7 @@ impl Check {
         let service = jobs.service();
         let (namespace, name) = (service.namespace, service.named(POOLS));
         let of = service.definition.name;
-        let Some(job) = service.get::<CronJob>(&name).known()? else {
+        let Some(job) = service.get::<ObservedCronJob>(&name).known()? else {
             return Ok(None);
         };
         let pods = service.list::<Pod>(&[(NAME, of), (TASK, POOLS)]);
@@ -272,14 +271,10 @@ impl Check {
             .iter()
             .filter(|pod| pod.metadata.name.starts_with(&own));
         let check = own.filter_map(Self::of).max_by_key(|check| check.finished);
-        let succeeded = job
-            .body
-            .status
-            .and_then(|status| status.last_successful_time);
         let created = job.metadata.creation_timestamp;
         let times = [
             check.as_ref().map(|check| check.finished),
-            succeeded.map(|time| time.0),
+            job.body.last_success(),
             created.and_then(|created| created.parse().ok()),
         ];
         let Some(last) = times.into_iter().flatten().max() else {

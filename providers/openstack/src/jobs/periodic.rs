@@ -1,24 +1,57 @@
 //! How periodic tasks go.
 
-use std::sync::Arc;
-
+use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::{CronJob, CronJobStatus};
-use provider_composer::{DesiredState, Key, Lookup, Progress, Reason, Resource, ResourceKind};
+use provider_composer::{
+    DesiredState, Key, Live, Lookup, Progress, Reason, Resource, ResourceKind, second,
+};
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::{Jobs, TASK};
+use super::{DEADLINE, Jobs, Seen, TASK, volumes};
 use crate::schedule::Cron;
 use crate::service::NAME;
 
-/// What is read of a CronJob, besides its metadata.
+/// What is read of a CronJob, besides its metadata. Kubernetes' own type has the whole template of its Jobs, and is large.
 #[derive(Deserialize)]
-struct Seen {
+pub struct ObservedCronJob {
     status: Option<CronJobStatus>,
 }
 
-impl Resource for Seen {
+impl Resource for ObservedCronJob {
     const KIND: ResourceKind = CronJob::KIND;
+}
+
+impl ObservedCronJob {
+    /// The names of its Jobs that aren't over.
+    fn active(&self) -> impl Iterator<Item = &str> {
+        let status = self.status.iter();
+        let active = status.flat_map(|status| status.active.iter().flatten());
+        active.map(|job| job.name.as_deref().unwrap_or_default())
+    }
+
+    /// Whether one of its Jobs isn't over.
+    fn is_active(&self) -> bool {
+        self.active().next().is_some()
+    }
+
+    /// When the last of its Jobs was due.
+    fn last_due(&self) -> Option<Timestamp> {
+        let time = self.status.as_ref()?.last_schedule_time.as_ref()?;
+        Some(time.0)
+    }
+
+    /// When one of its Jobs last succeeded.
+    pub fn last_success(&self) -> Option<Timestamp> {
+        let time = self.status.as_ref()?.last_successful_time.as_ref()?;
+        Some(time.0)
+    }
+}
+
+/// A Job of a CronJob that isn't over. Between two tries it has no pod.
+struct Run {
+    name: String,
+    /// Missing where it is observed later than its CronJob.
+    job: Lookup<Live<Seen>>,
 }
 
 impl Jobs<'_> {
@@ -30,19 +63,20 @@ impl Jobs<'_> {
 
     /// Whether a run of a periodic task isn't over, as far as its CronJob can be read. Between two tries it has no pod.
     pub fn may_run(&self, task: &str) -> bool {
-        let service = self.service;
-        let key = Key::of::<CronJob>(service.namespace, &service.named(task));
-        !is_idle(&service.observed.object(&key))
+        let name = self.service.named(task);
+        match self.service.body::<ObservedCronJob>(&name) {
+            Lookup::Found(job) => job.is_active(),
+            Lookup::Missing => false,
+            Lookup::Unknown(_) => true,
+        }
     }
 
     /// Whether the last run of a periodic task succeeded, and none is overdue. A run that isn't over doesn't count, and keeps the files that
     /// its next try needs.
     pub fn last_run(&self, task: &str, cron: &Cron, desired: &mut DesiredState) -> Progress {
         let (namespace, name) = (self.service.namespace, self.service.named(task));
-        if self.may_run(task) {
-            self.keep_files(desired);
-        }
-        let job = match self.service.get::<Seen>(&name) {
+        self.keep_files_of_runs(&name, desired);
+        let job = match self.service.get::<ObservedCronJob>(&name) {
             Lookup::Found(job) => job,
             Lookup::Missing => {
                 return Progress::waiting(
@@ -52,10 +86,8 @@ impl Jobs<'_> {
             }
             Lookup::Unknown(message) => return Progress::Unknown { message },
         };
-        let status = job.body.status.unwrap_or_default();
-        let runs = status.active.is_some_and(|active| !active.is_empty());
-        let started = status.last_schedule_time.map(|time| time.0);
-        let succeeded = status.last_successful_time.map(|time| time.0);
+        let (runs, started) = (job.body.is_active(), job.body.last_due());
+        let succeeded = job.body.last_success();
         let created = job.metadata.creation_timestamp;
         let since = succeeded.or_else(|| created?.parse().ok());
         let next = |moment| cron.after(moment);
@@ -83,16 +115,69 @@ impl Jobs<'_> {
             ),
         }
     }
-}
 
-/// Whether a CronJob has started no Job that runs.
-pub(crate) fn is_idle(job: &Lookup<Arc<Value>>) -> bool {
-    match job {
-        Lookup::Found(job) => {
-            let active = job.pointer("/status/active").and_then(Value::as_array);
-            active.is_none_or(Vec::is_empty)
+    /// What a rotation of users waits for: the first Job of the composed CronJobs that isn't over, and may have other files than those that are
+    /// composed now.
+    pub(crate) fn outdated_run(&self, desired: &DesiredState) -> Option<Progress> {
+        let mut composed = desired.objects.keys();
+        composed.find_map(|key| match key.kind == CronJob::KIND {
+            true => self.outdated_run_of(&key.name, desired),
+            false => None,
+        })
+    }
+
+    fn outdated_run_of(&self, cron_job: &str, desired: &DesiredState) -> Option<Progress> {
+        let runs = match self.runs_of(cron_job) {
+            Lookup::Found(runs) => runs,
+            Lookup::Missing => return None,
+            Lookup::Unknown(message) => return Some(Progress::unknown(message)),
+        };
+        runs.iter().find_map(|run| {
+            let status = match &run.job {
+                Lookup::Found(job) if self.has_composed(job, desired) => return None,
+                Lookup::Found(job) => job.body.status.as_ref(),
+                Lookup::Missing => None,
+                Lookup::Unknown(message) => return Some(Progress::unknown(message)),
+            };
+            let started = status.and_then(|status| status.start_time.as_ref());
+            let started = started.map(|time| format!("started at {} and ", second(time.0)));
+            let (namespace, name) = (self.service.namespace, &run.name);
+            let message = format!(
+                "waits for Job {name} of CronJob {cron_job}, which {}may have the former users: it ends after {} hours at most, or now by \
+                 `kubectl delete job -n {namespace} {name}`",
+                started.unwrap_or_default(),
+                DEADLINE / 3600
+            );
+            Some(Progress::waiting(Reason::WaitingFor("Job"), message))
+        })
+    }
+
+    /// Keeps the files that the next tries of a CronJob's Jobs need: all where it isn't known which.
+    fn keep_files_of_runs(&self, cron_job: &str, desired: &mut DesiredState) {
+        let runs = match self.runs_of(cron_job) {
+            Lookup::Found(runs) => runs,
+            Lookup::Missing => return,
+            Lookup::Unknown(_) => return self.keep_files(desired),
+        };
+        for run in runs {
+            match run.job {
+                Lookup::Found(job) if !volumes(&job).is_empty() => {
+                    self.keep_files_of(&job, desired);
+                }
+                _ => self.keep_files(desired),
+            }
         }
-        Lookup::Missing => true,
-        Lookup::Unknown(_) => false,
+    }
+
+    /// The Jobs of a CronJob that aren't over.
+    fn runs_of(&self, cron_job: &str) -> Lookup<Vec<Run>> {
+        let cron_job = self.service.body::<ObservedCronJob>(cron_job);
+        cron_job.map(|cron_job| {
+            let active = cron_job.active().map(|name| Run {
+                name: name.to_owned(),
+                job: self.service.get(name),
+            });
+            active.collect()
+        })
     }
 }
