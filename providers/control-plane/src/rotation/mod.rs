@@ -20,9 +20,11 @@ use provider_composer::{
     Composer, DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Resource,
     ResourceKind, Subject, Use, second,
 };
-use provider_openstack::{Prerequisite, Rotations, SERVICES, exclusive, number, numbered};
+use provider_openstack::{
+    Prerequisite, Rotations, SERVICES, exclusive, number, numbered, replaced,
+};
 
-use self::step::{Memory, Pace, Step, step};
+use self::step::{Memory, Pace, Stage, Step, step};
 use crate::catalogue::{TENANT, TENANT_PASSWORD};
 use crate::credentials::{ADMIN, Password, Standing, by_name, consumers};
 
@@ -72,7 +74,13 @@ impl Composer for CredentialRotationComposer {
         desired
             .conditions
             .set("RotationScheduled", &Progress::Ready);
-        let in_use = progress.worded(user, subject.spec.rotation_type);
+        let type_ = subject.spec.rotation_type;
+        let mut in_use = progress.worded(user, type_);
+        if let Stage::TakingUp(_) = progress
+            && let Some(what) = blocking(subject.namespace(), user, type_, observed)
+        {
+            in_use = in_use.explained(|message| format!("{message}; {user} {what}"));
+        }
         desired.conditions.set("CredentialInUse", &in_use);
         if let Some(moment) = wake {
             desired.requeue_at(moment);
@@ -194,6 +202,23 @@ fn of_service(
         }
         Lookup::Unknown(message) => Err(Progress::Unknown { message }),
     }
+}
+
+/// What the former users of a service stay for, as its condition says.
+fn blocking(
+    namespace: &str,
+    name: &str,
+    type_: RotationType,
+    observed: &ObservedState<'_>,
+) -> Option<String> {
+    let service = SERVICES.iter().find(|service| service.name == name)?;
+    let condition = match type_ {
+        RotationType::DatabaseUser | RotationType::MessagingUser => replaced(type_),
+        RotationType::ApplicationCredential | RotationType::UserPassword => return None,
+    };
+    let key = Key::new(service.kind, namespace, name);
+    let condition = observed.condition(&key, condition).found().flatten()?;
+    (condition.status == "False").then_some(condition.message)
 }
 
 /// A condition of the service that isn't True, as it is repeated here.

@@ -268,9 +268,14 @@ fn users_that_somebody_else_may_know_are_replaced_at_once() {
 
 /// Reason and message of the rotation's condition RotationScheduled.
 fn scheduled(cluster: &Cluster) -> (String, String) {
+    condition(cluster, "RotationScheduled")
+}
+
+/// Reason and message of a condition of the rotation.
+fn condition(cluster: &Cluster, type_: &str) -> (String, String) {
     let conditions = &cluster.get(&rotation()).unwrap()["status"]["conditions"];
     let mut conditions = conditions.as_array().unwrap().iter();
-    let found = conditions.find(|condition| condition["type"] == "RotationScheduled");
+    let found = conditions.find(|condition| condition["type"] == type_);
     let text = |field: &str| {
         found.unwrap()[field]
             .as_str()
@@ -323,6 +328,46 @@ fn rotation_waits_for_the_secret_that_tells_how_old_a_user_is() {
             "waits for Secret neutron-db-credentials, whose age is that of the credential: a rotation needs the Secret under this name"
                 .to_owned()
         )
+    );
+}
+
+#[rstest]
+#[case::database("databaseUser", "databaseUsers", "DatabaseUsersReplaced", "databases")]
+#[case::bus(
+    "messagingUser",
+    "messagingUsers",
+    "MessagingUsersReplaced",
+    "message buses"
+)]
+fn rotation_tells_which_job_may_have_the_former_users(
+    #[case] type_: &str,
+    #[case] field: &str,
+    #[case] reported: &str,
+    #[case] of: &str,
+) {
+    let mut cluster = begun(type_);
+    wait(&mut cluster, 8);
+    settle(&mut cluster);
+    let mut status = cluster.get(&neutron()).unwrap()["status"].clone();
+    status[field] = json!({ "numbers": [1, 2] });
+    let conditions = status["conditions"].as_array_mut().unwrap();
+    let message = "waits for Job neutron-purge-1 of CronJob neutron-purge";
+    conditions.push(json!({
+        "type": reported,
+        "status": "False",
+        "reason": "WaitingForJob",
+        "message": message,
+    }));
+    cluster.set_status(&neutron(), status);
+    let composed = cluster.reconcile(&CredentialRotationComposer, &rotation());
+    assert!(composed.is_ok());
+    let expected = format!(
+        "waits for all pods and Jobs of neutron to run with the users of its {of} that have the number 2; older ones stay until \
+         then; neutron {message}"
+    );
+    assert_eq!(
+        condition(&cluster, "CredentialInUse"),
+        ("WaitingForService".to_owned(), expected)
     );
 }
 
