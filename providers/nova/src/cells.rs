@@ -14,7 +14,7 @@ use provider_composer::{
 };
 use provider_openstack::{
     Component, ComponentDefinition, Database, Messaging, NOVA, NOVA_CONDUCTOR, NOVA_NOVNCPROXY,
-    Prerequisite, Service,
+    Prerequisite, Service, keep_deployment,
 };
 
 use crate::compute;
@@ -232,7 +232,7 @@ pub fn keep(cell: &str, service: &Service<'_>, desired: &mut DesiredState) {
     let namespace = service.namespace;
     for component in [NOVA_CONDUCTOR.name, NOVA_NOVNCPROXY.name] {
         let name = service.named(&format!("{cell}-{component}"));
-        desired.keep(Key::of::<Deployment>(namespace, &name));
+        keep_deployment(service, &name, desired);
         desired.keep(Key::of::<KubernetesService>(namespace, &name));
         desired.keep(Key::of::<NetworkPolicy>(namespace, &name));
         desired.keep(Key::of::<PodDisruptionBudget>(namespace, &name));

@@ -146,7 +146,6 @@ pub fn delete(
     let progress = jobs.once(&task, desired);
     if !progress.is_ready() {
         cells::keep(cell, service, desired);
-        jobs.keep_files(desired);
     }
     progress
 }

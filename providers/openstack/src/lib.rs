@@ -96,6 +96,7 @@ pub use purge::{Purge, Tables, note_purged};
 pub use registry::*;
 pub use release::{NoRelease, PublishedImage, Release, table};
 pub use reverse_proxy::{BEHIND, ReverseProxy};
+pub use rollout::keep_deployment;
 pub use rotations::{Rotations, number, numbered};
 pub use schedule::Cron;
 pub use secret::Values;

@@ -17,7 +17,7 @@ use crate::component::Component;
 use crate::definition::ComponentKind;
 use crate::files;
 use crate::objects::selector;
-use crate::service::{COMPONENT, INSTANCE};
+use crate::service::{COMPONENT, INSTANCE, Service};
 
 use seen::{Observed, Seen};
 
@@ -233,6 +233,21 @@ impl Rollout {
     /// An annotation of the pods' template. Some pods may still be without it.
     pub fn template_annotation(&self, name: &str) -> Option<&str> {
         self.annotations.get(name).map(String::as_str)
+    }
+}
+
+/// Keeps a Deployment that isn't composed any more and whose pods go on, with the files that they need: those of the latest revision and,
+/// while a pod may be of an older one, all.
+pub fn keep_deployment(service: &Service<'_>, name: &str, desired: &mut DesiredState) {
+    desired.keep(Key::of::<Deployment>(service.namespace, name));
+    match service.body::<Observed<Deployment>>(name).map(Seen::from) {
+        Lookup::Found(seen) if seen.latest => {
+            desired.kept.extend(files::of(service, &seen.volumes));
+        }
+        Lookup::Missing => {}
+        Lookup::Found(_) | Lookup::Unknown(_) => {
+            desired.kept.extend(files::found(service).keys);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod cells;
 mod consoles;
 mod hypervisors;
 mod parts;
+mod removal;
 mod upgrade;
 
 use c5c3_api::nova::NovaSpec;

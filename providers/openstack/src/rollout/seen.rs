@@ -17,6 +17,8 @@ pub struct Seen {
     pub annotations: BTreeMap<String, String>,
     /// The volumes of its template.
     pub volumes: Vec<Volume>,
+    /// Whether all pods are of the latest revision, available or not.
+    pub latest: bool,
     /// Whether all pods are of the latest revision, and available.
     pub done: bool,
     /// The number of ready pods of any revision.
@@ -99,19 +101,23 @@ impl<K: Resource> Resource for Observed<K> {
 impl<K: Resource> From<Observed<K>> for Seen {
     fn from(seen: Observed<K>) -> Self {
         let (spec, status) = (seen.spec.unwrap_or_default(), seen.status);
-        let done = status.as_ref().is_some_and(|status| {
+        let current = status
+            .as_ref()
+            .filter(|status| status.observed_generation >= seen.metadata.generation);
+        let latest = current.is_some_and(|status| status.updated_replicas == status.replicas);
+        let done = current.is_some_and(|status| {
             let counts = [
                 status.replicas,
                 status.updated_replicas,
                 status.available_replicas,
             ];
             let all = spec.replicas.unwrap_or(1);
-            status.observed_generation >= seen.metadata.generation
-                && counts.iter().all(|count| *count == Some(all))
+            counts.iter().all(|count| *count == Some(all))
         });
         let status = status.unwrap_or_default();
         let conditions = (K::KIND == Deployment::KIND).then_some(status.conditions);
         Self {
+            latest,
             done,
             ready: status.ready_replicas.unwrap_or(0),
             conditions: conditions.map(Option::unwrap_or_default),
@@ -131,6 +137,7 @@ impl Seen {
             image: containers.into_iter().next().and_then(|first| first.image),
             annotations: annotations.unwrap_or_default(),
             volumes: pod.volumes.unwrap_or_default(),
+            latest: false,
             done: false,
             ready: 0,
             conditions: None,
