@@ -227,7 +227,8 @@ pub fn removed(
     Ok(running.chain(known).filter(|name| !wanted(name)).collect())
 }
 
-/// Leaves all that a cell consists of as it is.
+/// Leaves all that a cell consists of as it is. [`ServiceContext::run`](provider_openstack::ServiceContext::run) keeps the users that a
+/// rotation gave it.
 pub fn keep(cell: &str, service: &Service<'_>, desired: &mut DesiredState) {
     let namespace = service.namespace;
     for component in [NOVA_CONDUCTOR.name, NOVA_NOVNCPROXY.name] {

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
 use c5c3_kinds::{Manifest, Spec, mariadb, rabbitmq};
+use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
     DesiredState, Generated, Key, Live, Lookup, Progress, Reason, Resource, ResourceKind,
     Retention, label_pairs,
@@ -319,6 +320,8 @@ pub(crate) fn retire(
                 desired.keep(key);
             }
         }
+        let secrets = secrets(service, type_, is_known, desired);
+        desired.kept.extend(secrets);
     }
     // A rotation ends once its user is in use and no other is left, which is unknown while one can't be read.
     let newest = newest.filter(|_| settled && is_known);
@@ -326,6 +329,40 @@ pub(crate) fn retire(
         numbers: numbers.into_iter().collect(),
         in_use: newest,
     })
+}
+
+/// The Secrets of users that are kept and not composed, for instance those of a cell that is being removed: the operator of the server
+/// reads a Secret again. Where it isn't known which those are, all that are called like the Secret of a later user.
+fn secrets(
+    service: &Service<'_>,
+    type_: RotationType,
+    is_known: bool,
+    desired: &DesiredState,
+) -> Vec<Key> {
+    let [kind, _] = kinds(type_);
+    let secret = match type_ {
+        RotationType::MessagingUser => "/spec/importCredentialsSecret/name",
+        _ => "/spec/passwordSecretKeyRef/name",
+    };
+    let kept = desired.kept.iter().filter(|key| key.kind == kind);
+    let kept = kept.filter(|key| !desired.objects.contains_key(*key));
+    let users: Lookup<Vec<_>> = kept.map(|key| service.observed.object(key)).collect();
+    match users {
+        Lookup::Found(users) if is_known => {
+            let names = users
+                .iter()
+                .filter_map(|user| user.pointer(secret)?.as_str());
+            names
+                .map(|name| Key::of::<Secret>(service.namespace, name))
+                .collect()
+        }
+        _ => {
+            let all = service.keys(Secret::KIND, &[]).found();
+            let mut all = all.unwrap_or_default();
+            all.retain(|key| number_of(&key.name) > 1);
+            all
+        }
+    }
 }
 
 /// The number of the user whose objects have this name.

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use c5c3_api::credential_rotation::CredentialRotationSpec;
+use c5c3_api::nova::NovaSpec;
+use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
-use provider_openstack_fixtures::Cluster;
+use provider_composer::Custom;
+use provider_openstack_fixtures::{Cluster, documents};
 use serde_json::json;
 
 use crate::{NOVA, add_cell2, change, running};
@@ -93,4 +97,39 @@ fn removed_cell_keeps_the_files_that_its_pods_mount(
     assert_eq!(mounted(&cluster), used);
     assert!(used.is_subset(&after), "{after:?}");
     assert_eq!(after.len() == before.len(), alone, "{before:?} {after:?}");
+}
+
+#[rstest::rstest]
+#[case::of_its_database("databaseUser", "nova-cell2-db-credentials-2")]
+#[case::of_its_message_bus("messagingUser", "nova-cell2-rabbitmq-credentials-2")]
+fn rotated_secret_of_a_removed_cell_stays_until_the_cell_is_deleted(
+    #[case] type_: &str,
+    #[case] secret: &str,
+) {
+    let mut cluster = Cluster::with_infrastructure();
+    cluster.keystone(true);
+    cluster.put_document::<Custom<NovaSpec>>(documents::NOVA);
+    change(&mut cluster, |spec| {
+        spec["cells"] = json!([{ "name": "cell1" }, { "name": "cell2" }]);
+    });
+    cluster.settle(&NOVA, "nova");
+    cluster.put::<Custom<CredentialRotationSpec>>(
+        "nova",
+        json!({
+            "spec": { "targetServiceUser": "nova", "rotationType": type_ },
+            "status": { "nextCredentialRef": { "name": "nova-2" } },
+        }),
+    );
+    cluster.settle(&NOVA, "nova");
+    let generated = cluster.get::<Secret>(secret).cloned();
+    assert!(generated.is_some());
+
+    remove_cell2(&mut cluster);
+    assert_eq!(cluster.get::<Secret>(secret).cloned(), generated);
+
+    // The next attempt succeeds.
+    cluster.wait(SignedDuration::from_mins(11));
+    cluster.settle(&NOVA, "nova");
+    assert!(cluster.get::<Deployment>(CONDUCTOR).is_none());
+    assert_eq!(cluster.get::<Secret>(secret), None);
 }
