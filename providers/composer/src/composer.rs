@@ -214,7 +214,7 @@ pub fn status_with_failure(
 }
 
 /// The conditions of a status.
-fn conditions(status: &Value) -> Vec<Condition> {
+pub(crate) fn conditions(status: &Value) -> Vec<Condition> {
     let written = status.get("conditions");
     written
         .and_then(|conditions| Vec::deserialize(conditions).ok())

@@ -132,7 +132,8 @@ const READY: &str = "Ready";
 /// (<https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md>).
 pub const STALLED: &str = "Stalled";
 
-/// Present and True while the resource isn't Ready, and nothing is wrong; also of kstatus.
+/// Present and True while the resource isn't Ready, and nothing is wrong, and while a call of an external system is tried again; also of
+/// kstatus.
 pub const RECONCILING: &str = "Reconciling";
 
 /// The status of a condition that is neither True nor False.
@@ -282,7 +283,7 @@ pub fn named<T: AsRef<str>>(names: &[T], separator: &str) -> String {
 }
 
 /// Cuts a message that the API server would refuse with the whole status. Others, such as containers on nodes, may have written parts of it.
-fn shorten(message: &mut String) {
+pub(crate) fn shorten(message: &mut String) {
     if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE - 1)
         && message.chars().count() > LONGEST_MESSAGE
     {

@@ -4,6 +4,7 @@
 mod events;
 mod existing;
 pub mod memory;
+mod retried;
 
 use std::collections::BTreeSet;
 
@@ -22,6 +23,7 @@ use crate::lookup::Lookup;
 
 pub use events::{Event, events};
 pub use existing::{Controller, Existing, Management};
+use retried::retried;
 
 /// The condition that sums up all others.
 const READY: &str = "Ready";
@@ -209,7 +211,7 @@ pub fn taken(key: &Key, owner: Option<&str>) -> Failure {
 }
 
 /// Returns the status of a subject that can't be composed or, with what was composed, whose desired state can't be applied; and
-/// the types of its conditions that failed.
+/// the types of its conditions that failed. A subject that was Ready stays so while an external system is away for a short time.
 pub fn refused(
     resource: &Value,
     composed: Option<&Composed>,
@@ -217,10 +219,11 @@ pub fn refused(
     now: Timestamp,
 ) -> (Value, BTreeSet<String>) {
     let (status, mut failed) = match composed {
-        Some(composed) => (
-            status_with_failure(resource, composed.status.clone(), failure, now),
-            composed.failed.clone(),
-        ),
+        Some(composed) => {
+            let failed = || status_with_failure(resource, composed.status.clone(), failure, now);
+            let status = retried(resource, &composed.status, failure, now);
+            (status.unwrap_or_else(failed), composed.failed.clone())
+        }
         None => (status_of_failure(resource, failure, now), BTreeSet::new()),
     };
     if !failure.is_transient() {

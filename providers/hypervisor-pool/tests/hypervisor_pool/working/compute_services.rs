@@ -217,6 +217,11 @@ fn share_is_ready_while_nova_does_not_answer_since_a_call_failed() {
     nova.change(|state| state.fails_calls = true);
     cordon(&mut cluster, "node-b", true);
     later(&mut cluster);
+    assert_eq!(ready(&cluster), "True");
+    let [status, reason, _] = condition(&cluster, "prod", "Reconciling");
+    assert_eq!([&*status, &*reason], ["True", "SystemUnavailable"]);
+    cluster.wait(SignedDuration::from_mins(5));
+    later(&mut cluster);
     assert_eq!(condition(&cluster, "prod", "Ready")[1], "SystemUnavailable");
     nova.change(|state| state.is_unreachable = true);
     later(&mut cluster);
