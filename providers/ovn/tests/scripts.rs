@@ -3,9 +3,9 @@
 #![cfg(test)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::process::Command;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -20,9 +20,7 @@ impl Pod {
         let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         for (program, text) in programs {
-            let path = folder.join(program);
-            fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            install(&folder.join(program), &format!("#!/bin/sh\n{text}\n"));
         }
         Self(folder)
     }
@@ -54,6 +52,21 @@ impl Drop for Pod {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// Writes a program by a process of its own. A file that is open for writing can't be executed, and one that this process writes is still
+/// open in a process that another test starts in this moment.
+fn install(program: &Path, text: &str) {
+    let mut process = Command::new("sh")
+        .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+        .arg(program)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = process.stdin.take().unwrap();
+    input.write_all(text.as_bytes()).unwrap();
+    drop(input);
+    assert!(process.wait().unwrap().success());
 }
 
 #[test]

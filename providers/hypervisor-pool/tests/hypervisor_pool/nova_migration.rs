@@ -21,7 +21,7 @@ const OWN: &str = "prod 11112222\n";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Reads its key, and reads it again when it is told to.
-const SSHD: &str = r#"#!/bin/sh
+const SSHD: &str = r#"
 trap 'cp "$ROOT/etc/nova/migration/ssh-privatekey" "$ROOT/read"' HUP
 trap 'exit 0' TERM
 echo "$@" > "$ROOT/sshd"
@@ -53,9 +53,7 @@ impl Container {
             "sleep",
             "echo >> \"$ROOT/slept\"\nPATH=${PATH#*:} exec sleep 0.02",
         );
-        root.write("usr/sbin/sshd", SSHD);
-        let executable = Permissions::from_mode(0o755);
-        fs::set_permissions(root.path("usr/sbin/sshd"), executable).unwrap();
+        root.program_in("usr/sbin", "sshd", SSHD);
         root.write(KEY, key);
         root.write(LEASE, lease);
         fs::create_dir_all(root.path("run/migration")).unwrap();

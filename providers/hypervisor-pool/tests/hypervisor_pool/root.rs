@@ -1,12 +1,19 @@
 //! A folder that scripts of pods take for the root of their file system, with programs of its own.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
+
+/// What every program of a test is a link to: it runs the script of its name. While a file is open for writing, it can't be executed, and
+/// one that a test writes is still open in a process that another test starts in this moment.
+const PROGRAM: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/hypervisor_pool/program.sh"
+);
 
 pub struct Root(TempDir);
 
@@ -31,9 +38,18 @@ impl Root {
 
     /// Adds a program that scripts find before all others. It finds the folder in `$ROOT`.
     pub fn program(&self, name: &str, script: &str) {
-        let file = format!("bin/{name}");
-        self.write(&file, &format!("#!/bin/sh\n{script}"));
-        fs::set_permissions(self.path(&file), Permissions::from_mode(0o755)).unwrap();
+        self.program_in("bin", name, script);
+    }
+
+    /// The same, in another folder.
+    pub fn program_in(&self, folder: &str, name: &str, script: &str) {
+        self.write(&format!("programs/{name}"), script);
+        let folder = self.path(folder);
+        fs::create_dir_all(&folder).unwrap();
+        let program = folder.join(name);
+        if !program.exists() {
+            symlink(PROGRAM, program).unwrap();
+        }
     }
 
     /// A script, as a pod runs it, with these beginnings of paths in the folder.

@@ -1,0 +1,2 @@
+#!/bin/sh
+. "$ROOT/programs/${0##*/}"
