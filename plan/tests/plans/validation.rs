@@ -300,17 +300,15 @@ fn document_too_large_for_the_parser_is_refused_without_the_parsers_words() {
     );
 }
 
+/// Dumps are large, and parsing takes long.
 #[test]
-fn many_documents_of_others_are_skipped_in_no_time() {
-    let data = "  k: |\n    some text: [\n".repeat(50);
-    let map = format!("---\napiVersion: v1\ndata:\n{data}kind: ConfigMap\nmetadata:\n  name: a\n");
-    let text = CLAIM.to_owned() + &map.repeat(10_000);
-    let started = std::time::Instant::now();
+fn many_documents_of_others_are_skipped_without_being_parsed() {
+    let unreadable = "---\napiVersion: v1\ndata: [\nkind: ConfigMap\nmetadata:\n  name: a\n";
+    let text = CLAIM.to_owned() + &unreadable.repeat(10_000);
     assert_eq!(
         said(&[("all.yaml", &text)]),
         "all.yaml: skipped 10000 documents of v1 ConfigMap: c5c3 does not plan this kind"
     );
-    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
 }
 
 #[test]
