@@ -12,7 +12,7 @@ use provider_kubeconfig::garden::{Access, Answer, Query};
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinHandle;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -193,9 +193,10 @@ async fn failure_of_gardeners_api_is_unavailability() {
     };
     assert!(why.starts_with("Gardener's API fails: could not"), "{why}");
 
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
+    // Nobody listens at a port that is taken.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = socket.local_addr().unwrap().port();
     let answer = observe(&query(ShootRole::Admin, port)).await;
     let DriverError::Unavailable(why) = answer.unwrap_err() else {
         panic!("it is refused");

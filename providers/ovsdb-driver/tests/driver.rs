@@ -10,7 +10,7 @@ use provider_ovsdb_driver::Ovsdb;
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 type Transactions = Arc<Mutex<Vec<Value>>>;
 
@@ -91,9 +91,12 @@ fn access(ports: &[(&str, u16)]) -> Access {
     }
 }
 
-async fn closed() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    listener.local_addr().unwrap().port()
+/// Takes a port at which nobody listens.
+fn closed() -> (TcpSocket, u16) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    (socket, port)
 }
 
 fn query(access: Access) -> String {
@@ -107,10 +110,11 @@ fn query(access: Access) -> String {
 #[tokio::test]
 async fn members_and_nodes_are_read_though_a_member_does_not_answer() {
     let changes = Transactions::default();
+    let (_socket, closed) = closed();
     let access = access(&[
         ("sb-0", member(false, 10, changes.clone()).await),
         ("sb-1", member(true, 12, changes).await),
-        ("sb-2", closed().await),
+        ("sb-2", closed),
     ]);
     let answer = Ovsdb.observe(&query(access)).await.unwrap();
     let answer: Answer = serde_json::from_value(answer).unwrap();
@@ -168,7 +172,8 @@ async fn node_is_removed_with_its_private_row_by_the_leader() {
 
 #[tokio::test]
 async fn database_without_an_answer_is_unavailable() {
-    let access = access(&[("sb-0", closed().await)]);
+    let (_socket, closed) = closed();
+    let access = access(&[("sb-0", closed)]);
     let failed = Ovsdb.observe(&query(access)).await;
     assert!(
         matches!(failed, Err(DriverError::Unavailable(_))),
