@@ -147,7 +147,7 @@ impl Serving {
     }
 
     pub async fn stop(self) -> Outcome {
-        Ok(tokio::time::timeout(Duration::from_secs(8), self.tell_to_stop()).await???)
+        Ok(tokio::time::timeout(Duration::from_secs(60), self.tell_to_stop()).await???)
     }
 
     pub async fn client(&self) -> Outcome<Channel> {

@@ -56,8 +56,9 @@ async fn a_connection_without_a_handshake_holds_up_nobody() -> Outcome {
     for _ in 0..20 {
         silent.push(tokio::net::TcpStream::connect(serving.address).await?);
     }
+    // One after the other, the silent ones would take 200 s.
     let called = tokio::time::timeout(
-        Duration::from_secs(5),
+        Duration::from_secs(60),
         call_as(authority.client()?, &serving),
     );
     assert_eq!(desired(&called.await??), ["ours", "theirs"]);
@@ -65,10 +66,10 @@ async fn a_connection_without_a_handshake_holds_up_nobody() -> Outcome {
     serving.stop().await
 }
 
-/// Whether a client gets in within a few seconds.
+/// Whether a client gets in: within seconds, and within a minute on a busy machine.
 async fn gets_in(authority: &Authority, serving: &Serving) -> Outcome<bool> {
     let asked = Instant::now();
-    while asked.elapsed() < Duration::from_secs(10) {
+    while asked.elapsed() < Duration::from_secs(60) {
         if call_as(authority.client()?, serving).await.is_ok() {
             return Ok(true);
         }
