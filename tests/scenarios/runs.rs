@@ -97,7 +97,7 @@ fn scenario_that_hangs_is_stopped_and_named() -> Result<()> {
         "{text}"
     );
     let both = ["runs::hangs", "runs::fails_beside_one_that_hangs"];
-    let out_of_time = run(&[&both[..], &["--within", "1"]].concat(), &[])?;
+    let out_of_time = run(&[&both[..], &["--within", "3"]].concat(), &[])?;
     let text = printed(&out_of_time);
     ensure!(
         !out_of_time.status.success()

@@ -105,15 +105,11 @@ async fn create_node(cluster: &Cluster, name: &str) -> Result<()> {
 /// Every operator has reconciled what the claim composed.
 async fn is_reconciled(site: &Site<'_>) -> Result<()> {
     let lab = site.lab;
-    let control_plane = lab
-        .control_plane
-        .get(CONTROL_PLANE, "openstack-first/first")
-        .await?;
-    is_current(&control_plane)?;
-    for (kind, name) in SERVICES {
-        let place = format!("{PLACE}/{name}");
-        is_current(&lab.control_plane.get(kind, &place).await?)?;
-    }
+    site.until(
+        "what the claim composed is Ready as it is now",
+        async || are_current(site).await,
+    )
+    .await?;
     site.until("the share has both hosts, and so has Nova", async || {
         let share = lab.hypervisor.get(SHARE, "first").await?;
         is_current(&share)?;
@@ -142,15 +138,10 @@ async fn is_deleted_in_order(site: &Site<'_>) -> Result<()> {
         Ok(())
     })
     .await?;
-    for (kind, name) in [(CONTROL_PLANE, "first")].into_iter().chain(SERVICES) {
-        let place = format!("{PLACE}/{name}");
-        let object = lab.control_plane.get(kind, &place).await?;
-        is_current(&object)?;
-        ensure!(
-            object.metadata.deletion_timestamp.is_none(),
-            "{place} is deleted before the server"
-        );
-    }
+    site.until("what the server needs stays", async || {
+        are_current(site).await
+    })
+    .await?;
     operators.nova().servers.clear();
     site.until("everything of the claim is gone", async || {
         lab.management.gone(OPENSTACK, CLAIM).await?;
@@ -222,6 +213,20 @@ fn deleted(cluster: &Cluster, resource: &str) -> Result<Timestamp> {
         .find(|request| request.resource == resource && request.verb == "delete");
     let deleted = deleted.with_context(|| format!("nothing has deleted {resource}"))?;
     Ok(deleted.time)
+}
+
+/// The ControlPlane and its services are Ready, and none is being deleted.
+async fn are_current(site: &Site<'_>) -> Result<()> {
+    for (kind, name) in [(CONTROL_PLANE, "first")].into_iter().chain(SERVICES) {
+        let place = format!("{PLACE}/{name}");
+        let object = site.lab.control_plane.get(kind, &place).await?;
+        is_current(&object)?;
+        ensure!(
+            object.metadata.deletion_timestamp.is_none(),
+            "{place} is being deleted"
+        );
+    }
+    Ok(())
 }
 
 /// Ready, as of the present generation.

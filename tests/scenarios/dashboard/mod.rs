@@ -76,11 +76,14 @@ fn viewer_sees_what_his_token_may_list() -> Result<()> {
             ),
             ("tenant-a/viewer", "/pools/hv-pool-a", [false, false, true]),
         ] {
-            let seen = seen(account, url).await?;
-            ensure!(
-                seen == (200, expected.to_vec()),
-                "{account} sees of {url}: {seen:?}"
-            );
+            // An API server learns of new rights a moment after they are granted.
+            let what = format!("{account} sees of {url} what it may list");
+            eventually(&what, minutes(1), async || {
+                let seen = seen(account, url).await?;
+                ensure!(seen == (200, expected.to_vec()), "{seen:?}");
+                Ok(())
+            })
+            .await?;
         }
         for header in [
             "",
