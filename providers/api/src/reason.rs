@@ -58,8 +58,8 @@ reasons! {
         InvalidSecret,
         /// The operator failed on this resource: report the message and the operator's log.
         InternalError,
-        /// An external system can't be reached. The operator tries again. A resource that was Ready stays so for five minutes while only
-        /// changes in that system fail: then `Reconciling` has this reason.
+        /// An external system can't be reached. The operator tries again. A resource that was Ready stays Ready for five minutes while only
+        /// changes in that system fail: meanwhile `Reconciling` has this reason.
         SystemUnavailable,
         /// An external system refused a request; the message is the system's. Correct what it names.
         SystemRefused,
