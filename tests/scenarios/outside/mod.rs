@@ -120,35 +120,22 @@ async fn serve(identity: &Identity) -> Result<Server> {
 
 /// The operator says whether the API is exposed, and that it is Ready either way.
 async fn exposed(cluster: &Cluster, status: &str) -> Result<()> {
-    eventually(&format!("Exposed is {status}"), minutes(1), async || {
+    exposed_because(cluster, status, "").await
+}
+
+/// The operator says so with this message, before which there may be another one.
+async fn exposed_because(cluster: &Cluster, status: &str, why: &str) -> Result<()> {
+    let what = format!("Exposed is {status} {why}");
+    eventually(&what, minutes(1), async || {
         let keystone = cluster.get(KEYSTONE, OBJECT).await?;
         is(&keystone, "Ready")?;
+        let conditions = keystone.data["status"]["conditions"].to_string();
         ensure!(
-            condition(&keystone, "Exposed") == Some(status),
-            "{}",
-            keystone.data["status"]["conditions"]
+            condition(&keystone, "Exposed") == Some(status) && conditions.contains(why),
+            "{conditions}"
         );
         Ok(())
     })
-    .await
-}
-
-/// The operator says why the API isn't exposed, which at first may be another reason, and that it is Ready.
-async fn unexposed(cluster: &Cluster, why: &str) -> Result<()> {
-    eventually(
-        &format!("Exposed is False: {why}"),
-        minutes(1),
-        async || {
-            let keystone = cluster.get(KEYSTONE, OBJECT).await?;
-            is(&keystone, "Ready")?;
-            let conditions = keystone.data["status"]["conditions"].to_string();
-            ensure!(
-                condition(&keystone, "Exposed") == Some("False") && conditions.contains(why),
-                "{conditions}"
-            );
-            Ok(())
-        },
-    )
     .await
 }
 
@@ -182,8 +169,9 @@ async fn another_api_is_not_reached(public: &Authority, client: &Client) -> Resu
 async fn gateway_that_refuses_the_route_is_said(cluster: &Cluster) -> Result<()> {
     let other = GATEWAY.replace("*.cloud.example.com", "*.other.example.com");
     cluster.apply(&other).await?;
-    unexposed(
+    exposed_because(
         cluster,
+        "False",
         "take HTTPRoute keystone: NoMatchingListenerHostname",
     )
     .await?;
@@ -194,8 +182,9 @@ async fn gateway_that_refuses_the_route_is_said(cluster: &Cluster) -> Result<()>
 /// A Gateway that is deleted: Traefik leaves the status of its routes as it is.
 async fn gateway_that_is_deleted_is_named(cluster: &Cluster) -> Result<()> {
     cluster.delete(GATEWAYS, "gateways/public").await?;
-    unexposed(
+    exposed_because(
         cluster,
+        "False",
         "waits for Gateway gateways/public, which doesn't exist",
     )
     .await?;
