@@ -238,13 +238,13 @@ impl<'a> Jobs<'a> {
         !matches!(self.seen, Lookup::Unknown(_))
             && self
                 .found()
-                .all(|job| has(job, "Complete") || self.has_composed(job, desired))
+                .all(|job| has(job, "Complete") || self.has_composed_files(job, desired))
             && self.files.is_complete
             && are_composed(&self.files.keys, desired)
     }
 
     /// Whether the pods of a Job mount files, and none but those that are composed now.
-    fn has_composed(&self, job: &Live<Seen>, desired: &DesiredState) -> bool {
+    fn has_composed_files(&self, job: &Live<Seen>, desired: &DesiredState) -> bool {
         let files = files::of(self.service, volumes(job));
         !files.is_empty() && are_composed(&files, desired)
     }

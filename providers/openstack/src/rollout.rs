@@ -236,12 +236,12 @@ impl Rollout {
     }
 }
 
-/// Keeps a Deployment that isn't composed any more and whose pods go on, with the files that they need: those of the latest revision and,
-/// while a pod may be of an older one, all.
+/// Keeps a Deployment that isn't composed any more and whose pods keep running, with the files that they need: those of the latest revision
+/// or, while a pod may be of an older one, all.
 pub fn keep_deployment(service: &Service<'_>, name: &str, desired: &mut DesiredState) {
     desired.keep(Key::of::<Deployment>(service.namespace, name));
     match service.body::<Observed<Deployment>>(name).map(Seen::from) {
-        Lookup::Found(seen) if seen.latest => {
+        Lookup::Found(seen) if seen.updated => {
             desired.kept.extend(files::of(service, &seen.volumes));
         }
         Lookup::Missing => {}

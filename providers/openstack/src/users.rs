@@ -320,7 +320,7 @@ pub(crate) fn retire(
                 desired.keep(key);
             }
         }
-        let secrets = secrets(service, type_, is_known, desired);
+        let secrets = secrets_of_kept(service, type_, is_known, desired);
         desired.kept.extend(secrets);
     }
     // A rotation ends once its user is in use and no other is left, which is unknown while one can't be read.
@@ -331,9 +331,9 @@ pub(crate) fn retire(
     })
 }
 
-/// The Secrets of users that are kept and not composed, for instance those of a cell that is being removed: the operator of the server
-/// reads a Secret again. Where it isn't known which those are, all that are called like the Secret of a later user.
-fn secrets(
+/// The Secrets of users that are kept and not composed, for instance those of a cell that is being removed: the operator of MariaDB or
+/// RabbitMQ reads them again. Where it isn't known which those are, all whose name is that of a later user's Secret.
+fn secrets_of_kept(
     service: &Service<'_>,
     type_: RotationType,
     is_known: bool,

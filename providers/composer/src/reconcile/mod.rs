@@ -211,7 +211,7 @@ pub fn taken(key: &Key, owner: Option<&str>) -> Failure {
 }
 
 /// Returns the status of a subject that can't be composed or, with what was composed, whose desired state can't be applied; and
-/// the types of its conditions that failed. A subject that was Ready stays so while an external system is away for a short time.
+/// the types of its conditions that failed. A subject that was Ready stays Ready while calls to an external system fail for a short time.
 pub fn refused(
     resource: &Value,
     composed: Option<&Composed>,
@@ -220,9 +220,9 @@ pub fn refused(
 ) -> (Value, BTreeSet<String>) {
     let (status, mut failed) = match composed {
         Some(composed) => {
-            let failed = || status_with_failure(resource, composed.status.clone(), failure, now);
+            let not_ready = || status_with_failure(resource, composed.status.clone(), failure, now);
             let status = retried(resource, &composed.status, failure, now);
-            (status.unwrap_or_else(failed), composed.failed.clone())
+            (status.unwrap_or_else(not_ready), composed.failed.clone())
         }
         None => (status_of_failure(resource, failure, now), BTreeSet::new()),
     };

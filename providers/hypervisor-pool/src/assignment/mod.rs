@@ -208,8 +208,8 @@ impl<'a> Held<'a> {
     /// How many nodes it has beyond what it is due, once it has taken its own back.
     fn beyond(&self, due: usize) -> usize {
         let leased = self.leased.len();
-        let works = leased.max(due.min(leased + self.returning.len()));
-        (works + self.dead.len()).saturating_sub(due)
+        let alive = leased.max(due.min(leased + self.returning.len()));
+        (alive + self.dead.len()).saturating_sub(due)
     }
 
     /// The number of dead nodes for which the share may get others.

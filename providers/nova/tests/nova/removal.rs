@@ -24,7 +24,7 @@ fn remove_cell2(cluster: &mut Cluster) {
     settle(cluster, &[]);
 }
 
-/// Reconciles until nothing changes any more, while Nova deletes no cell and the conductor of the second has these numbers of pods.
+/// Reconciles until nothing changes any more, while Nova refuses to delete cells and the second's conductor reports these numbers of pods.
 fn settle(cluster: &mut Cluster, pods: &[(&str, u32)]) {
     for _ in 0..12 {
         cluster.compose(&NOVA, "nova").unwrap();
@@ -75,7 +75,7 @@ fn mounted(cluster: &Cluster) -> BTreeSet<String> {
 #[case::whose_conductor_rolls(&[("updatedReplicas", 0)], false)]
 fn removed_cell_keeps_the_files_that_its_pods_mount(
     #[case] pods: &[(&str, u32)],
-    #[case] alone: bool,
+    #[case] others_go: bool,
 ) {
     let mut cluster = running();
     add_cell2(&mut cluster);
@@ -96,7 +96,11 @@ fn removed_cell_keeps_the_files_that_its_pods_mount(
     assert_ne!(after, before);
     assert_eq!(mounted(&cluster), used);
     assert!(used.is_subset(&after), "{after:?}");
-    assert_eq!(after.len() == before.len(), alone, "{before:?} {after:?}");
+    assert_eq!(
+        after.len() == before.len(),
+        others_go,
+        "{before:?} {after:?}"
+    );
 }
 
 #[rstest::rstest]

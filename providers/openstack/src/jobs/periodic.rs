@@ -1,4 +1,4 @@
-//! How periodic tasks go.
+//! The Jobs of periodic tasks: whether they succeed, and what those that aren't over need.
 
 use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::{CronJob, CronJobStatus};
@@ -47,7 +47,7 @@ impl ObservedCronJob {
     }
 }
 
-/// A Job of a CronJob that isn't over. Between two tries it has no pod.
+/// A Job of a CronJob that isn't over.
 struct Run {
     name: String,
     /// Missing where it is observed later than its CronJob.
@@ -116,7 +116,7 @@ impl Jobs<'_> {
         }
     }
 
-    /// What a rotation of users waits for: the first Job of the composed CronJobs that isn't over, and may have other files than those that are
+    /// What a rotation of users waits for: the first Job of a composed CronJob that isn't over and may mount other files than those that are
     /// composed now.
     pub(crate) fn outdated_run(&self, desired: &DesiredState) -> Option<Progress> {
         let mut composed = desired.objects.keys();
@@ -134,7 +134,7 @@ impl Jobs<'_> {
         };
         runs.iter().find_map(|run| {
             let status = match &run.job {
-                Lookup::Found(job) if self.has_composed(job, desired) => return None,
+                Lookup::Found(job) if self.has_composed_files(job, desired) => return None,
                 Lookup::Found(job) => job.body.status.as_ref(),
                 Lookup::Missing => None,
                 Lookup::Unknown(message) => return Some(Progress::unknown(message)),

@@ -18,7 +18,7 @@ pub struct Seen {
     /// The volumes of its template.
     pub volumes: Vec<Volume>,
     /// Whether all pods are of the latest revision, available or not.
-    pub latest: bool,
+    pub updated: bool,
     /// Whether all pods are of the latest revision, and available.
     pub done: bool,
     /// The number of ready pods of any revision.
@@ -104,7 +104,7 @@ impl<K: Resource> From<Observed<K>> for Seen {
         let current = status
             .as_ref()
             .filter(|status| status.observed_generation >= seen.metadata.generation);
-        let latest = current.is_some_and(|status| status.updated_replicas == status.replicas);
+        let updated = current.is_some_and(|status| status.updated_replicas == status.replicas);
         let done = current.is_some_and(|status| {
             let counts = [
                 status.replicas,
@@ -117,7 +117,7 @@ impl<K: Resource> From<Observed<K>> for Seen {
         let status = status.unwrap_or_default();
         let conditions = (K::KIND == Deployment::KIND).then_some(status.conditions);
         Self {
-            latest,
+            updated,
             done,
             ready: status.ready_replicas.unwrap_or(0),
             conditions: conditions.map(Option::unwrap_or_default),
@@ -137,7 +137,7 @@ impl Seen {
             image: containers.into_iter().next().and_then(|first| first.image),
             annotations: annotations.unwrap_or_default(),
             volumes: pod.volumes.unwrap_or_default(),
-            latest: false,
+            updated: false,
             done: false,
             ready: 0,
             conditions: None,
