@@ -300,7 +300,7 @@ fn document_too_large_for_the_parser_is_refused_without_the_parsers_words() {
     );
 }
 
-/// Dumps are large, and parsing takes long.
+/// A dump of a cluster has many documents, and parsing them all takes long.
 #[test]
 fn many_documents_of_others_are_skipped_without_being_parsed() {
     let unreadable = "---\napiVersion: v1\ndata: [\nkind: ConfigMap\nmetadata:\n  name: a\n";

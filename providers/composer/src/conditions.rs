@@ -132,8 +132,8 @@ const READY: &str = "Ready";
 /// (<https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md>).
 pub const STALLED: &str = "Stalled";
 
-/// Present and True while the resource isn't Ready, and nothing is wrong, and while a call of an external system is tried again; also of
-/// kstatus.
+/// Present and True while the resource isn't Ready, and nothing is wrong, and while a failed call to an external system is tried again;
+/// also of kstatus.
 pub const RECONCILING: &str = "Reconciling";
 
 /// The status of a condition that is neither True nor False.

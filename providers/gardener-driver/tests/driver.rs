@@ -193,7 +193,7 @@ async fn failure_of_gardeners_api_is_unavailability() {
     };
     assert!(why.starts_with("Gardener's API fails: could not"), "{why}");
 
-    // Nobody listens at a port that is taken.
+    // A port that is bound stays this test's, and refuses connections as long as nobody listens.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let port = socket.local_addr().unwrap().port();

@@ -54,8 +54,8 @@ impl Drop for Pod {
     }
 }
 
-/// Writes a program by a process of its own. A file that is open for writing can't be executed, and one that this process writes is still
-/// open in a process that another test starts in this moment.
+/// Writes a program by a process of its own. One that this process writes may be busy (`ETXTBSY`): a process that another test starts at
+/// that moment inherits the file, open for writing.
 fn install(program: &Path, text: &str) {
     let mut process = Command::new("sh")
         .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])

@@ -91,7 +91,7 @@ fn access(ports: &[(&str, u16)]) -> Access {
     }
 }
 
-/// Takes a port at which nobody listens.
+/// Binds a port, at which nobody listens: it refuses connections while the socket exists.
 fn closed() -> (TcpSocket, u16) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();

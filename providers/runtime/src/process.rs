@@ -92,8 +92,9 @@ mod tests {
 
     use super::*;
 
-    /// The state of a connection in `/proc/self/net/tcp`, and the timer of one whose last bytes the other end hasn't acknowledged.
+    /// The state of an open connection in `/proc/self/net/tcp`.
     const ESTABLISHED: &str = "01";
+    /// The timer there of a connection whose last bytes the other end hasn't acknowledged.
     const UNACKNOWLEDGED: &str = "01:";
 
     #[tokio::test]

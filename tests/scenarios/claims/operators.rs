@@ -106,7 +106,7 @@ async fn create_node(cluster: &Cluster, name: &str) -> Result<()> {
 async fn is_reconciled(site: &Site<'_>) -> Result<()> {
     let lab = site.lab;
     site.until(
-        "what the claim composed is Ready as it is now",
+        "what the claim composed is Ready with its present spec",
         async || are_current(site).await,
     )
     .await?;

@@ -1,4 +1,4 @@
-//! A resource of which a call of an external system fails, and is tried again.
+//! The status of a Ready resource while a failed call to an external system is tried again.
 
 use c5c3_api::{Condition, Reason};
 use jiff::{SignedDuration, Timestamp};
@@ -9,12 +9,12 @@ use crate::composer::conditions;
 use crate::conditions::{RECONCILING, second, shorten};
 use crate::failure::Failure;
 
-/// How long calls may fail until the resource isn't Ready any more: longer than a rollout of the system, and for several attempts.
+/// How long calls may fail until the resource isn't Ready any more: enough for a rollout of the system, and for several attempts.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 
-/// Returns the status of a resource that stays Ready while a call of an external system fails: as composed, with the failure in
-/// Reconciling. None where something else failed; where the resource isn't Ready, or wasn't with this spec, which the call may be for; and
-/// once calls have failed for [`PATIENCE`].
+/// Returns the status of a resource that stays Ready while calls to an external system fail: as composed, with the failure in
+/// Reconciling. Returns `None` where something else failed, where the resource isn't Ready, and once calls have failed for [`PATIENCE`];
+/// and where it wasn't Ready with this generation of the spec, since the call may be for what changed.
 pub(super) fn retried(
     resource: &Value,
     composed: &Value,
@@ -29,7 +29,7 @@ pub(super) fn retried(
     if holds(&previous, READY)?.observed_generation != generation {
         return None;
     }
-    // A Ready resource has it only since calls fail.
+    // A Ready resource has Reconciling only since calls began to fail.
     let before = holds(&previous, RECONCILING);
     let since = before.and_then(|before| before.last_transition_time.clone());
     let since = since.unwrap_or_else(|| second(now));
@@ -69,8 +69,8 @@ mod tests {
     use crate::owner::Owner;
     use crate::reconcile::refused;
 
-    /// Reconciles a resource that nothing is waited for, at a second, with a call that fails or not. Returns status and reason of Ready and
-    /// of Reconciling.
+    /// Reconciles a resource whose other conditions are True, at a second, with a call that fails or not. Returns status and reason of Ready
+    /// and of Reconciling.
     fn reconciled(
         resource: &mut Value,
         at: i64,
@@ -116,7 +116,7 @@ mod tests {
         Failure::transient(Reason::SystemUnavailable, "nova doesn't answer")
     }
 
-    /// What is said of a resource whose call fails that isn't Ready.
+    /// Ready and Reconciling of a resource that isn't Ready because its call fails.
     fn fails() -> [Option<[String; 2]>; 2] {
         ["False", "True"].map(|status| said(status, "SystemUnavailable"))
     }

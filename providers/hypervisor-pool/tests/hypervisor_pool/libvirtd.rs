@@ -56,7 +56,7 @@ const VIRT_ADMIN: &str = r#"
 [ ! -e "$ROOT/down" ] || exit 1
 echo "$@" >> "$ROOT/virt-admin"
 "#;
-/// A minute passes as soon as a server that is stuck was told.
+/// For a server that is stuck, a minute passes as soon as it was told to reload.
 const TIMEOUT: &str = r#"
 limit=$1
 shift

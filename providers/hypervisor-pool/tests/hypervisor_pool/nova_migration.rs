@@ -196,7 +196,7 @@ fn ssh_server_that_waits_ends_at_once(#[case] lease: &str, #[case] key: &str) {
 fn ssh_server_ends_after_the_copies_that_have_begun() {
     let mut container = Container::start("private");
     container.reads("private");
-    // The script hands the signal on, which it doesn't yet where the server is faster than it.
+    // The script forwards the signal only once its trap is set, which may be after the server has read its key.
     container.waits();
     container.root.write("copies", "");
     container.signal();

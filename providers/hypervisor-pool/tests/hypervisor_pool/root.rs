@@ -8,8 +8,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// What every program of a test is a link to: it runs the script of its name. While a file is open for writing, it can't be executed, and
-/// one that a test writes is still open in a process that another test starts in this moment.
+/// The file that all programs of a test are links to: it runs the script with the link's name. A program that a test writes itself may be
+/// busy (`ETXTBSY`): a process that another test starts at that moment inherits the file, open for writing.
 const PROGRAM: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/hypervisor_pool/program.sh"
@@ -41,7 +41,7 @@ impl Root {
         self.program_in("bin", name, script);
     }
 
-    /// The same, in another folder.
+    /// Adds a program in another folder than that of the others.
     pub fn program_in(&self, folder: &str, name: &str, script: &str) {
         self.write(&format!("programs/{name}"), script);
         let folder = self.path(folder);
