@@ -120,8 +120,8 @@ fn rotation_waits_for_a_purge_that_may_have_the_former_user_and_reports_it(
     cluster.settle(&CINDER, "cinder");
     assert_eq!(*users(&cluster), json!({ "numbers": [1, 2] }));
     let message = format!(
-        "waits for Job {RUN} of CronJob {PURGE}, which {started}may have the former users: it ends after 6 hours at most, or now by \
-         `kubectl delete job -n openstack {RUN}`"
+        "waits for Job {RUN} of CronJob {PURGE}, which {started}may have the former users: it ends within 6 hours; to end it now, \
+         run `kubectl delete job -n openstack {RUN}`"
     );
     let reported = ("False".to_owned(), "WaitingForJob".to_owned(), message);
     assert_eq!(condition(&cluster, "DatabaseUsersReplaced"), reported);

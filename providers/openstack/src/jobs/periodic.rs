@@ -143,8 +143,8 @@ impl Jobs<'_> {
             let started = started.map(|time| format!("started at {} and ", second(time.0)));
             let (namespace, name) = (self.service.namespace, &run.name);
             let message = format!(
-                "waits for Job {name} of CronJob {cron_job}, which {}may have the former users: it ends after {} hours at most, or now by \
-                 `kubectl delete job -n {namespace} {name}`",
+                "waits for Job {name} of CronJob {cron_job}, which {}may have the former users: it ends within {} hours; to end it now, \
+                 run `kubectl delete job -n {namespace} {name}`",
                 started.unwrap_or_default(),
                 DEADLINE / 3600
             );
