@@ -12,6 +12,8 @@ use crate::{CINDER, change, condition, ready, refused, running};
 
 const PURGE: &str = "cinder-purge";
 const RUN: &str = "cinder-purge-1";
+const POOLS: &str = "cinder-pools";
+const CHECK: &str = "cinder-pools-1";
 
 #[test]
 fn rows_are_purged_on_the_schedule_after_the_days_of_the_spec() {
@@ -151,4 +153,19 @@ fn rotation_does_not_wait_for_a_purge_that_has_the_present_user() {
     assert_eq!(*users(&cluster), json!({ "numbers": [2], "inUse": 2 }));
     assert!(cluster.get::<Secret>(&before).is_none());
     assert!(cluster.get::<Secret>(&files(&cluster)).is_some());
+}
+
+/// It has no user, and another one begins every ten minutes.
+#[test]
+fn rotation_does_not_wait_for_a_check_of_pools() {
+    let mut cluster = running();
+    let job = cluster.get::<CronJob>(POOLS).unwrap();
+    let spec = job["spec"]["jobTemplate"]["spec"].clone();
+    let check = json!({ "spec": spec, "status": { "ready": 1 } });
+    cluster.put::<Job>(CHECK, check);
+    let status = json!({ "active": [{ "name": CHECK }] });
+    cluster.change::<CronJob>(POOLS, |job| job["status"] = status);
+    begin_rotation(&mut cluster);
+    cluster.settle(&CINDER, "cinder");
+    assert_eq!(*users(&cluster), json!({ "numbers": [2], "inUse": 2 }));
 }

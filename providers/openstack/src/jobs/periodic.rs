@@ -6,8 +6,10 @@ use provider_composer::{
     DesiredState, Key, Live, Lookup, Progress, Reason, Resource, ResourceKind, second,
 };
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{DEADLINE, Jobs, Seen, TASK, volumes};
+use crate::files::{self, Volume};
 use crate::schedule::Cron;
 use crate::service::NAME;
 
@@ -119,11 +121,17 @@ impl Jobs<'_> {
     /// What a rotation of users waits for: the first Job of a composed CronJob that isn't over and may mount other files than those that are
     /// composed now.
     pub(crate) fn outdated_run(&self, desired: &DesiredState) -> Option<Progress> {
-        let mut composed = desired.objects.keys();
-        composed.find_map(|key| match key.kind == CronJob::KIND {
-            true => self.outdated_run_of(&key.name, desired),
-            false => None,
-        })
+        let composed = desired.objects.iter();
+        let mut with_users = composed
+            .filter(|(key, object)| key.kind == CronJob::KIND && self.may_have_users(object));
+        with_users.find_map(|(key, _)| self.outdated_run_of(&key.name, desired))
+    }
+
+    /// Whether the pods of a composed CronJob may have users, which are in the service's files. Those that check pools of Ceph mount none.
+    fn may_have_users(&self, cron_job: &Value) -> bool {
+        let volumes = &cron_job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["volumes"];
+        let volumes = Vec::<Volume>::deserialize(volumes);
+        !volumes.is_ok_and(|volumes| files::of(self.service, &volumes).is_empty())
     }
 
     fn outdated_run_of(&self, cron_job: &str, desired: &DesiredState) -> Option<Progress> {
