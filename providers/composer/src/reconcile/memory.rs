@@ -6,7 +6,7 @@ use c5c3_kinds::ResourceKind;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Event, Existing, Reconcile, Start, Write, events, refused};
+use super::{Event, Existing, Reconcile, Start, Write, events, foremost, refused};
 use crate::composed::Composed;
 use crate::failure::Failure;
 use crate::key::Key;
@@ -126,17 +126,17 @@ fn apply(
     unknown: &BTreeSet<ResourceKind>,
 ) -> Result<bool, Failure> {
     let desired = &composed.desired;
-    let (mut problem, mut is_outdated) = (None, false);
+    let (mut problems, mut is_outdated) = (Vec::new(), false);
     for (key, write) in desired.writes().into_iter().flatten() {
         match write.is_due(key, &objects.existing(reconcile, key)) {
             Ok(true) if !is_for_present(objects, key, write) => is_outdated = true,
             Ok(true) => objects.write(reconcile, &composed.owner, key, write),
             Ok(false) => {}
-            Err(failure) => drop(problem.get_or_insert(failure)),
+            Err(failure) => problems.push(failure),
         }
     }
-    if let Some(problem) = problem {
-        return Err(problem);
+    if let Some(problem) = foremost(&problems) {
+        return Err(problem.clone());
     }
     if is_outdated {
         return Ok(false);
@@ -150,13 +150,13 @@ fn apply(
     }
     // Another call may be about something else.
     let calls = desired.calls.iter();
-    let results: Vec<_> = calls
-        .map(|call| objects.call(reconcile.subject, call))
+    let problems: Vec<Failure> = calls
+        .filter_map(|call| objects.call(reconcile.subject, call).err())
         .collect();
-    results
-        .into_iter()
-        .collect::<Result<(), Failure>>()
-        .map(|()| true)
+    match foremost(&problems) {
+        Some(problem) => Err(problem.clone()),
+        None => Ok(true),
+    }
 }
 
 /// Whether a write was decided for the object as it is now.

@@ -210,6 +210,12 @@ pub fn taken(key: &Key, owner: Option<&str>) -> Failure {
     )
 }
 
+/// Returns which of several failures is reported: the first that a person has to correct, since others go by themselves, or the first.
+pub fn foremost(failures: &[Failure]) -> Option<&Failure> {
+    let lasting = failures.iter().find(|failure| !failure.is_transient());
+    lasting.or(failures.first())
+}
+
 /// Returns the status of a subject that can't be composed or, with what was composed, whose desired state can't be applied; and
 /// the types of its conditions that failed. A subject that was Ready stays Ready while calls to an external system fail for a short time.
 pub fn refused(

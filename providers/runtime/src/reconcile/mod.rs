@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
-use provider_composer::reconcile::{Reconcile, Start};
+use provider_composer::reconcile::{Reconcile, Start, foremost};
 use provider_composer::{Composed, Failure, Key, Lookup, Operator};
 use ring::rand::SecureRandom;
 use serde_json::{Value, json};
@@ -242,7 +242,7 @@ impl Controller {
             is_complete,
             ..
         } = round;
-        if let Some(problem) = made.problems.first() {
+        if let Some(problem) = foremost(&made.problems) {
             self.refuse(subject, Some(&composed), problem).await?;
             return Ok(Outcome::Failed);
         }

@@ -1,5 +1,6 @@
 //! Whole reconciles on an API server in memory.
 
+mod calls;
 mod gone;
 mod labels;
 mod remembered;
