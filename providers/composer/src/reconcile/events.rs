@@ -31,9 +31,12 @@ pub fn events(before: &Value, now: &Value, failed: &BTreeSet<String>) -> Vec<Eve
         fields.iter().all(|field| one[*field] == other[*field])
     };
     let mut new = conditions(now);
-    // They repeat Ready.
-    new.retain(|now| now["type"] != STALLED && now["type"] != RECONCILING);
     let ready = new.iter().find(|now| now["type"] == READY).cloned();
+    let is_ready = ready
+        .as_ref()
+        .is_some_and(|ready| ready["status"] == "True");
+    // They repeat Ready; of a subject that is Ready, Reconciling alone says which call fails.
+    new.retain(|now| now["type"] != STALLED && (is_ready || now["type"] != RECONCILING));
     let is_repeated = |now: &Value| {
         let ready = ready.as_ref();
         ready.is_some_and(|ready| same(ready, now, &["status", "reason", "message"]))
@@ -130,6 +133,19 @@ mod tests {
             told.collect::<Vec<_>>(),
             [("Exposed", true), ("Ready", true)]
         );
+    }
+
+    #[test]
+    fn call_that_fails_is_told_of_a_subject_that_stays_ready() {
+        let why = "nova doesn't answer";
+        let ready = ["Ready", "True", "Ready", ""];
+        let reconciling = ["Reconciling", "True", "SystemUnavailable", why];
+        let (before, fails) = (status(&[ready]), status(&[ready, reconciling]));
+        assert_eq!(told(&before, &fails), ["Reconciling"]);
+        assert_eq!(told(&fails, &fails), [""; 0]);
+        assert_eq!(told(&fails, &before), [""; 0]);
+        let unready = ["Ready", "False", "SystemUnavailable", why];
+        assert_eq!(told(&fails, &status(&[unready, reconciling])), ["Ready"]);
     }
 
     #[test]
