@@ -14,14 +14,16 @@ const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 
 /// Returns the status of a resource that stays Ready while calls to an external system fail: as composed, with the failure in
 /// Reconciling. Returns `None` where something else failed, where the resource isn't Ready, and once calls have failed for [`PATIENCE`];
-/// and where it wasn't Ready with this generation of the spec, since the call may be for what changed.
+/// where it wasn't Ready with this generation of the spec, since the call may be for what changed; and where it is being deleted, which
+/// waits for the call.
 pub(super) fn retried(
     resource: &Value,
     composed: &Value,
     failure: &Failure,
     now: Timestamp,
 ) -> Option<Value> {
-    if failure.reason() != Reason::SystemUnavailable {
+    let is_deleted = resource.pointer("/metadata/deletionTimestamp").is_some();
+    if failure.reason() != Reason::SystemUnavailable || is_deleted {
         return None;
     }
     let (mut present, previous) = (conditions(composed), conditions(&resource["status"]));
@@ -148,6 +150,15 @@ mod tests {
         reconciled(&mut resource, 20, None);
         resource["metadata"]["generation"] = json!(3);
         assert_eq!(reconciled(&mut resource, 30, Some(&failure)), fails());
+    }
+
+    /// A share whose last node is drained is Ready while calls remove what is left of it in Nova.
+    #[test]
+    fn resource_that_is_being_deleted_waits_for_its_calls() {
+        let mut resource = resource();
+        resource["metadata"]["deletionTimestamp"] = json!("1970-01-01T00:00:00Z");
+        reconciled(&mut resource, 0, None);
+        assert_eq!(reconciled(&mut resource, 10, Some(&unavailable())), fails());
     }
 
     #[test]
