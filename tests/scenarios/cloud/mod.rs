@@ -54,7 +54,7 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Service("tempest", "2025.2"),
         Need::Python("keystone"),
     ]]),
-    scenario!(Cloud alone, 2700 s, shared::two_clouds_never_have_the_same_host, [NODE, EXTERNAL_OPERATORS, &[
+    scenario!(Cloud alone, 1500 s, shared::two_clouds_never_have_the_same_host, [NODE, EXTERNAL_OPERATORS, &[
         Need::Tool(Tool::CertManager),
         Need::Service("keystone", "2025.2"),
         Need::Service("glance", "2025.2"),
