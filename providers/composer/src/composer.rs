@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 
 use crate::composed::Composed;
 use crate::conditions::{Conditions, Progress};
+use crate::deletion::{self, Deletion};
 use crate::desired::DesiredState;
 use crate::failure::Failure;
 use crate::observed::ObservedState;
-use crate::subject::Subject;
+use crate::subject::{Subject, is_deleted};
 
 /// A pure function from a resource and the observed state around it to the desired state.
 pub trait Composer {
@@ -25,8 +26,8 @@ pub trait Composer {
 
     /// The operator's name and field manager, for instance `keystone-operator`.
     const OPERATOR: &'static str;
-    /// Whether deletion has an order. Then a finalizer keeps the subject, and it is composed, until none of its objects is
-    /// left.
+    /// Whether it composes the deletion of its subjects: a finalizer keeps the subject, and it is composed, until none of its objects is
+    /// left. Where it doesn't, pods go first, see [`Deletion`].
     const ORDERED_DELETION: bool = false;
     /// How the namespace of a cluster-scoped subject's objects begins; the subject's name follows. Objects in other namespaces are
     /// never the subject's, whatever they say. None: all its objects are cluster-scoped.
@@ -109,8 +110,8 @@ pub trait Operator: Send + Sync {
     fn name(&self) -> &'static str;
     /// The kind that it composes.
     fn subject(&self) -> ResourceKind;
-    /// Whether a finalizer keeps a subject that is being deleted until none of its objects is left.
-    fn ordered_deletion(&self) -> bool;
+    /// In which order the objects of a subject that is being deleted go.
+    fn deletion(&self) -> Deletion;
     /// How the namespace of a cluster-scoped subject's objects begins, see [`Composer::NAMESPACE_PREFIX`].
     fn namespace_prefix(&self) -> Option<&'static str> {
         None
@@ -134,8 +135,11 @@ impl<C: Composer + Send + Sync> Operator for C {
         ResourceKind::of::<C::Spec>()
     }
 
-    fn ordered_deletion(&self) -> bool {
-        C::ORDERED_DELETION
+    fn deletion(&self) -> Deletion {
+        match C::ORDERED_DELETION {
+            true => Deletion::Composed,
+            false => Deletion::of(&Composer::uses(self)),
+        }
     }
 
     fn namespace_prefix(&self) -> Option<&'static str> {
@@ -151,6 +155,10 @@ impl<C: Composer + Send + Sync> Operator for C {
         resource: &Value,
         observed: &ObservedState<'_>,
     ) -> Result<Composed, Failure> {
+        if !C::ORDERED_DELETION && is_deleted(resource) {
+            let (kind, uses) = (ResourceKind::of::<C::Spec>(), Composer::uses(self));
+            return deletion::without_pods(kind, &uses, resource, observed);
+        }
         let subject = Subject::<C::Spec>::deserialize(resource).map_err(|error| {
             Failure::new(
                 Reason::Invalid,

@@ -6,6 +6,7 @@ use c5c3_api::CustomResource;
 use c5c3_kinds::{Resource, ResourceKind};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// The resource that a composer is called for.
 #[derive(Clone, Debug, Deserialize)]
@@ -35,6 +36,11 @@ impl<S: CustomResource> Subject<S> {
     pub fn is_deleted(&self) -> bool {
         self.metadata.deletion_timestamp.is_some()
     }
+}
+
+/// Whether an object is being deleted.
+pub(crate) fn is_deleted(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some()
 }
 
 /// The fields of an object's metadata that composers read.

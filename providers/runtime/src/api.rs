@@ -10,6 +10,7 @@ use hyper::Request;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use kube::Client;
 use kube::core::WatchEvent;
+use provider_composer::reconcile::has_serving_pods;
 use provider_composer::{Key, ResourceKind};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -214,7 +215,7 @@ impl Api {
             .await
     }
 
-    /// Deletes an object that must be unchanged since it was read.
+    /// Deletes an object that must be unchanged since it was read. One whose pods serve stays until these are gone.
     pub(crate) async fn delete(
         &self,
         guard: &LeaseGuard,
@@ -222,9 +223,13 @@ impl Api {
         uid: &str,
         version: &str,
     ) -> Result<(), ApiError> {
+        let policy = match has_serving_pods(key.kind) {
+            true => "Foreground",
+            false => "Background",
+        };
         let options = json!({
             "preconditions": { "uid": uid, "resourceVersion": version },
-            "propagationPolicy": "Background",
+            "propagationPolicy": policy,
         });
         let request = Request::delete(path(key, "")?).header(CONTENT_TYPE, JSON);
         let deleted = self.write(guard, "delete", request, &options).await;

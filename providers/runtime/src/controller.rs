@@ -196,7 +196,7 @@ mod tests {
     struct Keystones;
 
     impl Operator for Keystones {
-        facts! { "keystones", KEYSTONE, false, [] }
+        facts! { "keystones", KEYSTONE, Unordered, [] }
 
         fn composed(&self, _: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
             Err(Failure::new(Reason::Invalid, "not called in this test"))

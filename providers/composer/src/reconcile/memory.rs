@@ -8,11 +8,13 @@ use serde_json::Value;
 
 use super::{Event, Existing, Reconcile, Start, Write, events, foremost, refused};
 use crate::composed::Composed;
+use crate::deletion::has_serving_pods;
 use crate::failure::Failure;
 use crate::key::Key;
 use crate::lookup::{Dependency, ExternalRequest, Lookup, Source};
 use crate::observed::ObservedState;
 use crate::owner::Owner;
+use crate::subject::is_deleted;
 
 /// The objects of a cluster that is in memory.
 pub trait Objects: Source {
@@ -63,12 +65,13 @@ pub fn reconcile(objects: &mut impl Objects, reconcile: Reconcile<'_>) -> Option
     let subject = reconcile.subject;
     let resource = objects.object(subject).found()?;
     let finalizer = reconcile.finalizer();
-    let is_deleted = resource.pointer("/metadata/deletionTimestamp").is_some();
+    let is_deleted = is_deleted(&resource);
     let finalizers = resource.pointer("/metadata/finalizers");
     let is_finalized = finalizers
         .and_then(Value::as_array)
         .is_some_and(|finalizers| finalizers.iter().any(|other| *other == finalizer));
-    match reconcile.start(is_deleted, is_finalized) {
+    let may_serve = || !is_gone(objects, reconcile, has_serving_pods);
+    match reconcile.start(is_deleted, is_finalized, may_serve) {
         Start::Leave => return None,
         Start::Release => {
             objects.set_finalizer(subject, &finalizer, false);
@@ -95,7 +98,7 @@ pub fn reconcile(objects: &mut impl Objects, reconcile: Reconcile<'_>) -> Option
     };
     let result = composed.inspect_err(|failure| refuse(objects, None, failure));
     let result = result.and_then(|composed| {
-        if !is_finalized && reconcile.operator.ordered_deletion() {
+        if !is_finalized && reconcile.has_finalizer() {
             objects.set_finalizer(subject, &finalizer, true);
         }
         let is_written = apply(objects, reconcile, &composed, &unknown)
@@ -103,7 +106,7 @@ pub fn reconcile(objects: &mut impl Objects, reconcile: Reconcile<'_>) -> Option
         if is_written
             && is_deleted
             && composed.desired.is_empty()
-            && is_all_gone(objects, reconcile)
+            && is_gone(objects, reconcile, |_| true)
         {
             objects.set_finalizer(subject, &finalizer, false);
         } else {
@@ -141,13 +144,19 @@ fn apply(
     if is_outdated {
         return Ok(false);
     }
-    for (key, existing) in owned(objects, reconcile) {
-        let namespace = key.namespace.as_deref().unwrap_or_default();
-        let is_known = !unknown.contains(&key.kind) && objects.is_readable(key.kind, namespace);
-        if is_known && desired.prunes(&key, &existing) {
-            objects.delete(&key);
-        }
-    }
+    let is_known = |kind: ResourceKind, namespace: &Option<String>| {
+        let namespace = namespace.as_deref().unwrap_or_default();
+        !unknown.contains(&kind) && objects.is_readable(kind, namespace)
+    };
+    let mut owned = owned(objects, reconcile);
+    owned.retain(|(key, _)| is_known(key.kind, &key.namespace));
+    let mut serving = reconcile.serving_kinds().into_iter();
+    let pods_stop = serving.any(|kind| !is_known(kind, &reconcile.subject.namespace))
+        || owned
+            .iter()
+            .any(|(key, existing)| desired.stops_pods(key, existing));
+    owned.retain(|(key, existing)| desired.prunes(key, existing, pods_stop));
+    owned.iter().for_each(|(key, _)| objects.delete(key));
     // Another call may be about something else.
     let calls = desired.calls.iter();
     let problems: Vec<Failure> = calls
@@ -179,15 +188,19 @@ fn owned(objects: &impl Objects, reconcile: Reconcile<'_>) -> Vec<(Key, Existing
     owned
 }
 
-/// Whether no object of the subject is left, except those that are kept.
-fn is_all_gone(objects: &impl Objects, reconcile: Reconcile<'_>) -> bool {
+/// Whether no object of some kinds of the subject is left, except those that are kept.
+fn is_gone(
+    objects: &impl Objects,
+    reconcile: Reconcile<'_>,
+    is_meant: impl Fn(ResourceKind) -> bool,
+) -> bool {
     let namespace = reconcile.subject.namespace.as_deref().unwrap_or_default();
     let uses = reconcile.operator.uses().into_iter();
-    let mut kinds = uses.map(|used| used.kind);
+    let mut kinds = uses.map(|used| used.kind).filter(|kind| is_meant(*kind));
     kinds.all(|kind| objects.is_readable(kind, namespace))
         && !owned(objects, reconcile)
             .iter()
-            .any(|(_, existing)| existing.is_pruned())
+            .any(|(key, existing)| is_meant(key.kind) && existing.is_pruned())
 }
 
 /// Sets labels on an object, and removes those without a value.

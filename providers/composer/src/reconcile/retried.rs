@@ -8,6 +8,7 @@ use super::READY;
 use crate::composer::conditions;
 use crate::conditions::{RECONCILING, second, shorten};
 use crate::failure::Failure;
+use crate::subject::is_deleted;
 
 /// How long calls may fail until the resource isn't Ready any more: enough for a rollout of the system, and for several attempts.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
@@ -22,8 +23,7 @@ pub(super) fn retried(
     failure: &Failure,
     now: Timestamp,
 ) -> Option<Value> {
-    let is_deleted = resource.pointer("/metadata/deletionTimestamp").is_some();
-    if failure.reason() != Reason::SystemUnavailable || is_deleted {
+    if failure.reason() != Reason::SystemUnavailable || is_deleted(resource) {
         return None;
     }
     let (mut present, previous) = (conditions(composed), conditions(&resource["status"]));

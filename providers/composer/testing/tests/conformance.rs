@@ -1,8 +1,8 @@
 //! The cluster in memory passes the conformance suite of reconciles, and its store the cases of the API server.
 
-use provider_composer::{Key, ResourceKind};
+use provider_composer::{Key, Operator, ResourceKind};
 use provider_composer_testing::api_server::{self, UNKNOWN};
-use provider_composer_testing::conformance::{CASES, Runtime, Script, subject};
+use provider_composer_testing::conformance::{CASES, Runtime, subject};
 use provider_composer_testing::{Cluster, Store};
 use serde_json::Value;
 
@@ -25,8 +25,8 @@ impl Runtime for InMemory {
         self.0.set_kind_readable(kind, readable);
     }
 
-    fn reconcile(&mut self) {
-        self.0.settle(&Script, &subject());
+    fn reconcile_by(&mut self, operator: Box<dyn Operator>) {
+        self.0.settle(operator.as_ref(), &subject());
     }
 
     fn writes(&self) -> usize {

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use provider_composer::{
-    Composed, DesiredState, Failure, Key, ObservedState, Operator, Owner, ResourceKind, Use,
+    Composed, Deletion, DesiredState, Failure, Key, ObservedState, Operator, Owner, ResourceKind,
+    Use,
 };
 use provider_composer_testing::dump::{Dump, Dumped};
 use provider_operators::control_plane_operators;
@@ -37,8 +38,8 @@ impl Operator for Older {
         self.operator.subject()
     }
 
-    fn ordered_deletion(&self) -> bool {
-        self.operator.ordered_deletion()
+    fn deletion(&self) -> Deletion {
+        self.operator.deletion()
     }
 
     fn uses(&self) -> Vec<Use> {

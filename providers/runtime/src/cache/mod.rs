@@ -194,6 +194,16 @@ impl Cache {
         KnownKinds(known.collect())
     }
 
+    /// Whether all objects of a kind in a namespace are known, and were when the subject was composed.
+    pub(crate) fn is_known(&self, known: &KnownKinds, kind: ResourceKind, namespace: &str) -> bool {
+        match self.state(kind, namespace) {
+            State::Live => known.0.contains(&kind),
+            // There are none.
+            State::Absent(_) => true,
+            State::Starting | State::Unknown(_) | State::Stale(_) => false,
+        }
+    }
+
     /// Returns the objects of a subject that may be pruned: of the kinds that were known when it was composed, and
     /// still are.
     pub(crate) fn prunable(

@@ -20,7 +20,7 @@ use crate::testing::{POOL, SECRET, Server, WIDGET, during, facts, things, until}
 struct Agents;
 
 impl Operator for Agents {
-    facts! { "agents", POOL, false, [Use::reads(Node::KIND), Use::reads(Pod::KIND)] }
+    facts! { "agents", POOL, Unordered, [Use::reads(Node::KIND), Use::reads(Pod::KIND)] }
 
     fn namespace_prefix(&self) -> Option<&'static str> {
         Some("agents-")

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use futures::future::{join, join_all};
-use provider_composer::{Key, ResourceKind};
-use provider_composer_testing::conformance::{CASES, Runtime, SUBJECT, Script};
+use k8s_openapi::api::apps::v1::Deployment;
+use provider_composer::{Key, Operator, Resource, ResourceKind};
+use provider_composer_testing::conformance::{CASES, Runtime, SUBJECT};
 use serde_json::Value;
 use tokio::time::sleep;
 
@@ -46,10 +47,10 @@ impl Runtime for OnServer {
         };
     }
 
-    fn reconcile(&mut self) {
-        let kinds = [SUBJECT, CONFIG_MAP, SECRET];
+    fn reconcile_by(&mut self, operator: Box<dyn Operator>) {
+        let kinds = [SUBJECT, CONFIG_MAP, SECRET, Deployment::KIND];
         self.executor.block_on(async {
-            let controller = controller(&self.server, vec![Box::new(Script)], Vec::new());
+            let controller = controller(&self.server, vec![operator], Vec::new());
             let api = self.server.api();
             let watches = kinds.map(|kind| follow(&controller.cache, &api, kind, ""));
             during(join(join_all(watches), controller.work()), sleep(SETTLED)).await;

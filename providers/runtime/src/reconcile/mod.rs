@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
-use provider_composer::reconcile::{Reconcile, Start, foremost};
+use provider_composer::reconcile::{Reconcile, Start, foremost, has_serving_pods};
 use provider_composer::{Composed, Failure, Key, Lookup, Operator};
 use ring::rand::SecureRandom;
 use serde_json::{Value, json};
@@ -199,9 +199,11 @@ impl Controller {
     async fn subject(&self, subject: &Subject<'_>) -> Result<Outcome, ApiError> {
         let finalizer = subject.reconcile().finalizer();
         let is_finalized = subject.head.finalizers.contains(&finalizer);
+        let may_serve = || !self.is_gone(subject, has_serving_pods);
+        let is_deleted = subject.head.is_deleted();
         match subject
             .reconcile()
-            .start(subject.head.is_deleted(), is_finalized)
+            .start(is_deleted, is_finalized, may_serve)
         {
             Start::Leave => {
                 self.cache.set_dependencies(subject.id, &BTreeSet::new());
@@ -222,7 +224,7 @@ impl Controller {
                 return Ok(Outcome::Failed);
             }
         };
-        if !is_finalized && subject.operator.ordered_deletion() {
+        if !is_finalized && subject.reconcile().has_finalizer() {
             self.set_finalizer(subject, true).await?;
             return Ok(Outcome::Again);
         }
@@ -246,11 +248,11 @@ impl Controller {
             self.refuse(subject, Some(&composed), problem).await?;
             return Ok(Outcome::Failed);
         }
-        if subject.head.is_deleted()
+        if is_deleted
             && composed.desired.is_empty()
             && !made.wrote()
             && !made.is_outdated
-            && self.is_all_gone(subject)
+            && self.is_gone(subject, |_| true)
         {
             self.set_finalizer(subject, false).await?;
             return Ok(Outcome::Done(None));

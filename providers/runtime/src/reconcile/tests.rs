@@ -30,7 +30,7 @@ use crate::testing::{CONFIG_MAP, SECRET, Server, THING, composed, controller, du
 struct Keeper(Arc<OnceLock<Arc<Cache>>>);
 
 impl Operator for Keeper {
-    facts! { "test-operator", THING, true, [Use::composes(CONFIG_MAP)] }
+    facts! { "test-operator", THING, Composed, [Use::composes(CONFIG_MAP)] }
 
     fn composed(
         &self,
@@ -231,7 +231,7 @@ async fn only_what_needs_a_person_is_a_warning() {
 struct Climber;
 
 impl Operator for Climber {
-    facts! { "test-operator", THING, false, [Use::reads(SECRET)] }
+    facts! { "test-operator", THING, Unordered, [Use::reads(SECRET)] }
 
     fn composed(
         &self,

@@ -3,7 +3,8 @@
 use futures::{StreamExt, stream};
 use provider_composer::reconcile::{self, Existing, Management, Write, taken};
 use provider_composer::{
-    Composed, Failure, Generated, Key, Lookup, Owner, Reason, WHILE_WANTED, owner_reference,
+    Composed, Failure, Generated, Key, Lookup, Owner, Reason, ResourceKind, WHILE_WANTED,
+    owner_reference,
 };
 use serde_json::{Value, json};
 use tracing::{debug, info};
@@ -249,11 +250,19 @@ impl Controller {
     ) -> Result<bool, ApiError> {
         let mut wrote = false;
         let reconcile = subject.reconcile();
-        for (key, entry) in self.cache.prunable(known, reconcile, &subject.head.uid) {
-            if !composed.desired.prunes(&key, &subject.existing(&entry)) {
-                continue;
-            }
-            let head = entry.head();
+        let mut owned = self
+            .cache
+            .prunable(known, reconcile, &subject.head.uid)
+            .into_iter()
+            .map(|(key, entry)| (key, subject.existing(&entry), entry.head()))
+            .collect::<Vec<_>>();
+        let mut serving = reconcile.serving_kinds().into_iter();
+        let pods_stop = serving.any(|kind| !self.cache.is_known(known, kind, subject.namespace()))
+            || owned
+                .iter()
+                .any(|(key, existing, _)| composed.desired.stops_pods(key, existing));
+        owned.retain(|(key, existing, _)| composed.desired.prunes(key, existing, pods_stop));
+        for (key, _, head) in owned {
             let deleted = self
                 .api
                 .delete(subject.guard, &key, &head.uid, &head.resource_version)
@@ -271,19 +280,24 @@ impl Controller {
         Ok(wrote)
     }
 
-    /// Whether no object of the subject is left, except those that are kept.
-    pub(super) fn is_all_gone(&self, subject: &Subject<'_>) -> bool {
+    /// Whether no object of some kinds of the subject is left, except those that are kept.
+    pub(super) fn is_gone(
+        &self,
+        subject: &Subject<'_>,
+        is_meant: impl Fn(ResourceKind) -> bool,
+    ) -> bool {
         let readable = subject
             .operator
             .uses()
             .into_iter()
+            .filter(|used| is_meant(used.kind))
             .map(|used| self.cache.state(used.kind, subject.namespace()))
             .all(|state| matches!(state, State::Live | State::Absent(_)));
         let made = self.cache.made(subject.reconcile(), &subject.head.uid);
         readable
             && !made
                 .iter()
-                .any(|(_, entry)| subject.existing(entry).is_pruned())
+                .any(|(key, entry)| is_meant(key.kind) && subject.existing(entry).is_pruned())
     }
 }
 

@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use c5c3_api::keystone::KeystoneSpec;
 use futures::FutureExt;
+use k8s_openapi::api::apps::v1::Deployment;
 use prometheus_client::registry::Registry;
 use provider_composer::{
-    Composed, DesiredState, Failure, Metadata, ObservedState, Operator, Owner, Reason,
+    Composed, DesiredState, Failure, Metadata, ObservedState, Operator, Owner, Reason, Resource,
     ResourceKind, Use,
 };
 use provider_composer_testing::conformance::SUBJECT;
@@ -51,7 +52,7 @@ pub(crate) const POOL: ResourceKind = ResourceKind {
 };
 
 /// Every kind that there is, by the path of its collection.
-const KINDS: [(&str, ResourceKind); 9] = [
+const KINDS: [(&str, ResourceKind); 10] = [
     ("/api/v1", SECRET),
     ("/api/v1", CONFIG_MAP),
     ("/apis/test/v1", THING),
@@ -60,15 +61,16 @@ const KINDS: [(&str, ResourceKind); 9] = [
     ("/apis/test/v1alpha1", SUBJECT),
     ("/apis/keystone.openstack.c5c3.io/v1alpha1", KEYSTONE),
     ("/apis/apiextensions.k8s.io/v1", crate::cache::DEFINITION),
+    ("/apis/apps/v1", Deployment::KIND),
     (
         "/apis/coordination.k8s.io/v1",
         ResourceKind::namespaced("coordination.k8s.io", "v1", "Lease", "leases"),
     ),
 ];
 
-/// Implements what an operator says of itself: its name, the kind of its subjects, whether they are deleted in order, and what it uses.
+/// Implements what an operator says of itself: its name, the kind of its subjects, in which order their objects are deleted, and what it uses.
 macro_rules! facts {
-    ($name:literal, $subject:expr, $ordered_deletion:literal, [$($use:expr),*]) => {
+    ($name:literal, $subject:expr, $deletion:ident, [$($use:expr),*]) => {
         fn name(&self) -> &'static str {
             $name
         }
@@ -77,8 +79,8 @@ macro_rules! facts {
             $subject
         }
 
-        fn ordered_deletion(&self) -> bool {
-            $ordered_deletion
+        fn deletion(&self) -> provider_composer::Deletion {
+            provider_composer::Deletion::$deletion
         }
 
         fn uses(&self) -> Vec<Use> {
@@ -96,7 +98,7 @@ pub(crate) fn things() -> [Box<dyn Operator>; 1] {
 }
 
 impl Operator for Things {
-    facts! { "things", THING, false, [Use::composes(SECRET), Use::reads(WIDGET)] }
+    facts! { "things", THING, Unordered, [Use::composes(SECRET), Use::reads(WIDGET)] }
 
     fn composed(&self, _: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
         Err(Failure::new(Reason::Invalid, "not called in this test"))

@@ -1,10 +1,11 @@
 //! The cases.
 
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{Key, Resource};
 use serde_json::{Value, json};
 
-use super::{Case, NAMESPACE, Runtime, subject};
+use super::{Case, NAMESPACE, Runtime, Script, subject};
 
 /// Every case.
 pub const CASES: &[Case] = &[
@@ -36,6 +37,12 @@ pub const CASES: &[Case] = &[
     ("subject waits for a Secret", waiting),
     ("status has conditions and the observed generation", status),
     ("objects are deleted in order before the subject", deleted),
+    ("pods go before what they use", pods_first),
+    ("subject stays until its pods are gone", pods_before_subject),
+    (
+        "nothing that pods may use is deleted while it is unknown whether there are any",
+        unknown_pods,
+    ),
     (
         "subject without finalizer is left to the garbage collector",
         unfinalized,
@@ -384,6 +391,77 @@ fn deleted(runtime: &mut dyn Runtime) {
     for stays in [map("lasting"), secret("drawn")] {
         assert!(runtime.get(&stays).is_some(), "{stays}");
     }
+}
+
+/// Composes a Deployment and a ConfigMap. The Deployment stays when it is deleted, as one does whose pods terminate.
+fn serves(runtime: &mut dyn Runtime) -> [Key; 2] {
+    let keys = [Key::of::<Deployment>(NAMESPACE, "serves"), map("used")];
+    runtime.run(json!({ "deployments": ["serves"], "apply": { "used": {} } }));
+    runtime.edit(&keys[0], |serves| {
+        serves["metadata"]["finalizers"] = json!(["foregroundDeletion"]);
+    });
+    keys
+}
+
+/// Ends the pods of a Deployment that is being deleted.
+fn end(runtime: &mut dyn Runtime, serves: &Key) {
+    runtime.edit(serves, |serves| {
+        serves["metadata"]["finalizers"] = json!([]);
+    });
+    runtime.delete(serves);
+}
+
+fn is_deleted(object: &Value) -> bool {
+    object["metadata"].get("deletionTimestamp").is_some()
+}
+
+fn pods_first(runtime: &mut dyn Runtime) {
+    let [serves, used] = serves(runtime);
+    runtime.run(json!({}));
+    assert!(is_deleted(&runtime.there(&serves)));
+    assert!(!is_deleted(&runtime.there(&used)));
+    assert_eq!(runtime.condition("Ready")[0], "True");
+    end(runtime, &serves);
+    runtime.reconcile();
+    for gone in [serves, used] {
+        assert_eq!(runtime.get(&gone), None, "{gone}");
+    }
+}
+
+fn pods_before_subject(runtime: &mut dyn Runtime) {
+    let [serves, used] = serves(runtime);
+    runtime.edit(&subject(), |subject| subject["spec"] = json!("not valid"));
+    runtime.delete(&subject());
+    runtime.reconcile_by(Box::new(Script::<false>));
+    assert!(is_deleted(&runtime.there(&serves)));
+    assert!(!is_deleted(&runtime.there(&used)));
+    let [status, reason, message] = runtime.condition("Ready");
+    assert_eq!(
+        [status.as_str(), reason.as_str()],
+        ["False", "Deleting"],
+        "{message}"
+    );
+    assert!(message.contains("Deployment serves"), "{message}");
+    end(runtime, &serves);
+    runtime.reconcile_by(Box::new(Script::<false>));
+    assert_eq!(runtime.get(&subject()), None);
+}
+
+fn unknown_pods(runtime: &mut dyn Runtime) {
+    let [serves, used] = serves(runtime);
+    runtime.set_readable(serves.kind, false);
+    runtime.run(json!({}));
+    assert!(!is_deleted(&runtime.there(&used)));
+    runtime.delete(&subject());
+    runtime.reconcile_by(Box::new(Script::<false>));
+    for stays in [&serves, &used] {
+        assert!(!is_deleted(&runtime.there(stays)), "{stays}");
+    }
+    assert!(runtime.get(&subject()).is_some());
+    runtime.set_readable(serves.kind, true);
+    end(runtime, &serves);
+    runtime.reconcile_by(Box::new(Script::<false>));
+    assert_eq!(runtime.get(&subject()), None);
 }
 
 fn unfinalized(runtime: &mut dyn Runtime) {

@@ -3,7 +3,7 @@
 mod cases;
 mod script;
 
-use provider_composer::{Custom, Key, Resource, ResourceKind};
+use provider_composer::{Custom, Key, Operator, Resource, ResourceKind};
 use serde_json::{Value, json};
 
 pub use cases::CASES;
@@ -29,8 +29,8 @@ pub trait Runtime {
     /// Makes a kind unreadable, or readable again.
     fn set_readable(&mut self, kind: ResourceKind, readable: bool);
 
-    /// Reconciles the subject with [`Script`] until nothing changes any more.
-    fn reconcile(&mut self);
+    /// Reconciles the subject with an operator until nothing changes any more.
+    fn reconcile_by(&mut self, operator: Box<dyn Operator>);
 
     /// Returns how often objects were written so far.
     fn writes(&self) -> usize;
@@ -48,6 +48,11 @@ pub fn subject() -> Key {
 }
 
 impl dyn Runtime + '_ {
+    /// Reconciles the subject with [`Script`].
+    fn reconcile(&mut self) {
+        self.reconcile_by(Box::new(Script::<true>));
+    }
+
     /// Creates the subject or changes its spec, and reconciles it.
     fn run(&mut self, spec: Value) {
         match self.get(&subject()) {

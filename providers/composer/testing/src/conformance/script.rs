@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::CustomResource;
 use c5c3_api::kind::Column;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{
     Composer, DesiredState, Failure, Generated, Key, Metadata, ObservedState, Progress, Reason,
@@ -18,6 +19,8 @@ use serde::{Deserialize, Serialize};
 pub struct ScriptSpec {
     /// ConfigMaps to apply, with their data.
     pub apply: BTreeMap<String, BTreeMap<String, String>>,
+    /// Deployments to apply.
+    pub deployments: BTreeSet<String>,
     /// ConfigMaps to apply without an owner.
     pub unowned: BTreeSet<String>,
     /// A namespace in which one more ConfigMap is applied.
@@ -48,19 +51,20 @@ impl CustomResource for ScriptSpec {
     const COLUMNS: &'static [Column] = &[];
 }
 
-/// Composes what its subject lists.
-pub struct Script;
+/// Composes what its subject lists, and their deletion where it is `ORDERED`.
+pub struct Script<const ORDERED: bool = true>;
 
-impl Composer for Script {
+impl<const ORDERED: bool> Composer for Script<ORDERED> {
     type Spec = ScriptSpec;
     type Status = serde_json::Map<String, serde_json::Value>;
     const OPERATOR: &'static str = "script-operator";
-    const ORDERED_DELETION: bool = true;
+    const ORDERED_DELETION: bool = ORDERED;
 
     fn uses(&self) -> Vec<Use> {
         vec![
             Use::composes(ConfigMap::KIND),
             Use::composes(Secret::KIND),
+            Use::composes(Deployment::KIND),
             Use::labels(ConfigMap::KIND),
         ]
     }
@@ -99,6 +103,9 @@ impl Composer for Script {
         }
         for (name, data) in &spec.apply {
             desired.apply(namespace, name, &config_map(data));
+        }
+        for name in &spec.deployments {
+            desired.apply(namespace, name, &Deployment::default());
         }
         for name in &spec.unowned {
             desired.apply_unowned(namespace, name, &ConfigMap::default());

@@ -42,7 +42,7 @@ impl Driver for Failing {
 struct Caller;
 
 impl Operator for Caller {
-    facts! { "test-operator", THING, false, [] }
+    facts! { "test-operator", THING, Unordered, [] }
 
     fn composed(&self, resource: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
         let mut desired = DesiredState::default();

@@ -26,7 +26,7 @@ struct Labeller {
 }
 
 impl Operator for Labeller {
-    facts! { "test-operator", POOL, true, [Use::composes(CONFIG_MAP), Use::labels(WIDGET)] }
+    facts! { "test-operator", POOL, Composed, [Use::composes(CONFIG_MAP), Use::labels(WIDGET)] }
 
     fn namespace_prefix(&self) -> Option<&'static str> {
         Some("of-")

@@ -24,7 +24,7 @@ fn widget(uid: &Value, value: &str) -> Value {
 }
 
 impl Operator for Trier {
-    facts! { "test-operator", THING, false, [Use::composes(WIDGET)] }
+    facts! { "test-operator", THING, Unordered, [Use::composes(WIDGET)] }
 
     fn composed(
         &self,

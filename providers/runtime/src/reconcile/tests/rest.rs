@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::future::{join, join_all};
 use provider_composer::{
-    Composed, DesiredState, Failure, Key, ObservedState, Operator, ResourceKind, Use,
+    Composed, Deletion, DesiredState, Failure, Key, ObservedState, Operator, ResourceKind, Use,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -24,8 +24,8 @@ impl Operator for Maker {
         THING
     }
 
-    fn ordered_deletion(&self) -> bool {
-        false
+    fn deletion(&self) -> Deletion {
+        Deletion::Unordered
     }
 
     fn uses(&self) -> Vec<Use> {

@@ -50,7 +50,7 @@ impl Driver for Slow {
 struct Asker;
 
 impl Operator for Asker {
-    facts! { "test-operator", THING, false, [] }
+    facts! { "test-operator", THING, Unordered, [] }
 
     fn composed(
         &self,

@@ -1,0 +1,104 @@
+//! Deletion of a subject whose pods use its other objects.
+
+use std::collections::BTreeSet;
+
+use c5c3_api::Reason;
+use c5c3_kinds::{Resource, ResourceKind};
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::composed::Composed;
+use crate::composer::{Access, Use, status_of_failure};
+use crate::desired::DesiredState;
+use crate::failure::Failure;
+use crate::lookup::Lookup;
+use crate::observed::ObservedState;
+use crate::owner::Owner;
+use crate::subject::Metadata;
+
+/// In which order the objects of a subject that is being deleted go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// In none: the garbage collector deletes them.
+    Unordered,
+    /// Deployments and StatefulSets go first, with their pods. A finalizer keeps the subject until then, and the garbage collector deletes
+    /// the rest.
+    PodsFirst,
+    /// In that of the composer, which is called until none is left. A finalizer keeps the subject until then.
+    Composed,
+}
+
+impl Deletion {
+    /// The order for what a composer uses, where it has none of its own.
+    pub(crate) fn of(uses: &[Use]) -> Self {
+        match with_serving_pods(uses).next() {
+            Some(_) => Self::PodsFirst,
+            None => Self::Unordered,
+        }
+    }
+}
+
+/// Whether pods of a kind's objects serve until they are told to stop. Stopping may need the objects that they use: a cinder-volume whose
+/// user of the message bus is gone waits for the bus until its grace period ends.
+pub fn has_serving_pods(kind: ResourceKind) -> bool {
+    [Deployment::KIND, StatefulSet::KIND].contains(&kind)
+}
+
+/// The kinds with such pods that a composer composes.
+fn with_serving_pods(uses: &[Use]) -> impl Iterator<Item = ResourceKind> {
+    let composed = uses.iter().filter(|used| used.access == Access::Composes);
+    let kinds = composed.map(|used| used.kind);
+    kinds.filter(|kind| has_serving_pods(*kind))
+}
+
+/// Whether a kind's objects create pods.
+pub(crate) fn has_pods(kind: ResourceKind) -> bool {
+    has_serving_pods(kind) || [DaemonSet::KIND, Job::KIND, CronJob::KIND].contains(&kind)
+}
+
+/// Composes nothing for a subject that is being deleted, so that its pods go, and says which it waits for.
+///
+/// # Errors
+/// The subject has no name.
+pub(crate) fn without_pods(
+    kind: ResourceKind,
+    uses: &[Use],
+    resource: &Value,
+    observed: &ObservedState<'_>,
+) -> Result<Composed, Failure> {
+    let metadata = Metadata::deserialize(&resource["metadata"]);
+    let metadata =
+        metadata.map_err(|error| Failure::new(Reason::Invalid, format!("metadata: {error}")))?;
+    let owner = Owner::of(kind, &metadata);
+    let waiting = Failure::transient(Reason::Deleting, message(&owner, uses, observed));
+    Ok(Composed {
+        desired: DesiredState::default(),
+        status: status_of_failure(resource, &waiting, observed.now()),
+        failed: BTreeSet::new(),
+        owner,
+    })
+}
+
+fn message(owner: &Owner, uses: &[Use], observed: &ObservedState<'_>) -> String {
+    let mut left = Vec::new();
+    for kind in with_serving_pods(uses) {
+        match observed.keys(kind, &owner.namespace, &owner.labels()) {
+            Lookup::Found(keys) => left.extend(keys.iter().map(ToString::to_string)),
+            Lookup::Missing => {}
+            Lookup::Unknown(why) => {
+                return format!(
+                    "being deleted: waits until {} can be read: {why}",
+                    kind.plural
+                );
+            }
+        }
+    }
+    format!(
+        "being deleted: waits for the pods of {}, which go before what they use; `kubectl get pods -n {} -o wide` shows their nodes: if \
+         one of these is lost, delete the Node",
+        left.join(", "),
+        owner.namespace
+    )
+}
