@@ -1,12 +1,14 @@
-//! Parts that need each other go in their order.
+//! Parts that need each other go in their order, and pods before what they use.
 
-use lab::{Result, ensure, eventually, minutes};
+use lab::{Kind, Result, ensure, eventually, kind, minutes};
 use provider_runtime::Leadership;
 use serde_json::json;
 
 use super::carried::Running;
-use super::trial::ordered;
-use super::{CONFIG_MAP, MANIFEST, SECRET, TRIAL, cluster, ready};
+use super::trial::{ordered, trial};
+use super::{CONFIG_MAP, DEPLOYMENT, MANIFEST, SECRET, TRIAL, annotate, cluster, ready, said};
+
+const POD: Kind = kind("v1", "Pod");
 
 pub fn parts_go_in_their_order() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
@@ -28,7 +30,7 @@ pub fn parts_go_in_their_order() -> Result<()> {
             let second = cluster.get(CONFIG_MAP, "default/second").await?;
             ensure!(
                 second.metadata.deletion_timestamp.is_some(),
-                "nobody deletes it"
+                "it isn't deleted"
             );
             Ok(())
         })
@@ -54,6 +56,74 @@ pub fn parts_go_in_their_order() -> Result<()> {
         })
         .await?;
         cluster.get(SECRET, "default/made").await?;
+        running.stop().await
+    })
+}
+
+pub fn pods_go_before_what_they_use() -> Result<()> {
+    lab::on_a_bare_machine(async |machine| {
+        let (cluster, account) = cluster(&machine, "trial").await?;
+        let running =
+            Running::start(&machine, &account, trial(), Vec::new(), Leadership::Alone).await?;
+        cluster.apply(MANIFEST).await?;
+        annotate(&cluster, "one", json!({"deployment": "yes"})).await?;
+        eventually("the Deployment exists", minutes(1), async || {
+            cluster.get(DEPLOYMENT, "default/deployed").await.map(drop)
+        })
+        .await?;
+        ready(&cluster, "one").await?;
+        let deployment = cluster.get(DEPLOYMENT, "default/deployed").await?;
+        let pod = json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": "terminating",
+                "namespace": "default",
+                "finalizers": ["lab.c5c3.io/held"],
+                "ownerReferences": [{
+                    "apiVersion": "apps/v1",
+                    "kind": "Deployment",
+                    "name": "deployed",
+                    "uid": deployment.metadata.uid,
+                    "controller": true,
+                    "blockOwnerDeletion": true,
+                }],
+            },
+            "spec": { "containers": [{ "name": "main", "image": "main:1" }] },
+        });
+        cluster.apply(&pod.to_string()).await?;
+        cluster.delete(TRIAL, "default/one").await?;
+        eventually("the pod terminates", minutes(1), async || {
+            let pod = cluster.get(POD, "default/terminating").await?;
+            ensure!(
+                pod.metadata.deletion_timestamp.is_some(),
+                "it isn't deleted"
+            );
+            let ready = said(&cluster.get(TRIAL, "default/one").await?.data, "Ready")?;
+            let message = ready["message"].as_str().unwrap_or_default();
+            ensure!(
+                ready["reason"] == "Deleting" && message.contains("Deployment deployed"),
+                "{ready}"
+            );
+            Ok(())
+        })
+        .await?;
+        for _ in 0..3 {
+            running.again(&cluster, "one").await?;
+            let first = cluster.get(CONFIG_MAP, "default/first").await?;
+            ensure!(
+                first.metadata.deletion_timestamp.is_none(),
+                "it went before the pod"
+            );
+        }
+        let released = json!({"metadata": {"finalizers": null}});
+        cluster.edit(POD, "default/terminating", released).await?;
+        eventually("all is gone", minutes(1), async || {
+            cluster.gone(DEPLOYMENT, "default/deployed").await?;
+            cluster.gone(TRIAL, "default/one").await?;
+            cluster.gone(CONFIG_MAP, "default/first").await
+        })
+        .await?;
         running.stop().await
     })
 }
