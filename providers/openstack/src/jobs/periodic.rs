@@ -77,7 +77,6 @@ impl Jobs<'_> {
     /// its next try needs.
     pub fn last_run(&self, task: &str, cron: &Cron, desired: &mut DesiredState) -> Progress {
         let (namespace, name) = (self.service.namespace, self.service.named(task));
-        self.keep_files_of_runs(&name, desired);
         let job = match self.service.get::<ObservedCronJob>(&name) {
             Lookup::Found(job) => job,
             Lookup::Missing => {
@@ -86,8 +85,12 @@ impl Jobs<'_> {
                     format!("waits for CronJob {name}"),
                 );
             }
-            Lookup::Unknown(message) => return Progress::Unknown { message },
+            Lookup::Unknown(message) => {
+                self.keep_files(desired);
+                return Progress::Unknown { message };
+            }
         };
+        self.keep_files_of_runs(&job.body, desired);
         let (runs, started) = (job.body.is_active(), job.body.last_due());
         let succeeded = job.body.last_success();
         let created = job.metadata.creation_timestamp;
@@ -135,12 +138,12 @@ impl Jobs<'_> {
     }
 
     fn outdated_run_of(&self, cron_job: &str, desired: &DesiredState) -> Option<Progress> {
-        let runs = match self.runs_of(cron_job) {
-            Lookup::Found(runs) => runs,
+        let observed = match self.service.body::<ObservedCronJob>(cron_job) {
+            Lookup::Found(observed) => observed,
             Lookup::Missing => return None,
             Lookup::Unknown(message) => return Some(Progress::unknown(message)),
         };
-        runs.iter().find_map(|run| {
+        self.runs_of(&observed).iter().find_map(|run| {
             let status = match &run.job {
                 Lookup::Found(job) if self.has_composed_files(job, desired) => return None,
                 Lookup::Found(job) => job.body.status.as_ref(),
@@ -161,13 +164,8 @@ impl Jobs<'_> {
     }
 
     /// Keeps the files that the next tries of a CronJob's Jobs need: all where it isn't known which.
-    fn keep_files_of_runs(&self, cron_job: &str, desired: &mut DesiredState) {
-        let runs = match self.runs_of(cron_job) {
-            Lookup::Found(runs) => runs,
-            Lookup::Missing => return,
-            Lookup::Unknown(_) => return self.keep_files(desired),
-        };
-        for run in runs {
+    fn keep_files_of_runs(&self, cron_job: &ObservedCronJob, desired: &mut DesiredState) {
+        for run in self.runs_of(cron_job) {
             match run.job {
                 Lookup::Found(job) if !volumes(&job).is_empty() => {
                     self.keep_files_of(&job, desired);
@@ -178,14 +176,11 @@ impl Jobs<'_> {
     }
 
     /// The Jobs of a CronJob that aren't over.
-    fn runs_of(&self, cron_job: &str) -> Lookup<Vec<Run>> {
-        let cron_job = self.service.body::<ObservedCronJob>(cron_job);
-        cron_job.map(|cron_job| {
-            let active = cron_job.active().map(|name| Run {
-                name: name.to_owned(),
-                job: self.service.get(name),
-            });
-            active.collect()
-        })
+    fn runs_of(&self, cron_job: &ObservedCronJob) -> Vec<Run> {
+        let active = cron_job.active().map(|name| Run {
+            name: name.to_owned(),
+            job: self.service.get(name),
+        });
+        active.collect()
     }
 }
