@@ -85,8 +85,9 @@ class Cloud:
             for endpoint in service["endpoints"]:
                 if (endpoint["interface"], endpoint["region"]) == ("internal", identity["region"]):
                     self.endpoints.setdefault(service["type"], endpoint["url"].rstrip("/"))
-        if "block-storage" in self.endpoints:
-            self.endpoints.setdefault("volumev3", self.endpoints["block-storage"])
+        self.volumes = self.type("volume")
+        if self.volumes:
+            self.endpoints["volumev3"] = self.endpoints[self.volumes]
 
     def send(self, method, service, path, body=None):
         request = urllib.request.Request(f"{self.endpoints[service]}/{path}", method=method)
@@ -116,7 +117,11 @@ class Cloud:
 
     def available(self):
         """The services in the catalogue, as Tempest calls them."""
-        return {name for name, (_, types) in SERVICES.items() if any(type_ in self.endpoints for type_ in types)}
+        return {name for name in SERVICES if self.type(name)}
+
+    def type(self, name):
+        """The type that a service has in the catalogue, if it is there."""
+        return next((type_ for type_ in SERVICES[name][1] if type_ in self.endpoints), None)
 
     def domains(self, name, owner):
         """The domains of this name that runs of this Tempest created: no other is deleted."""

@@ -57,6 +57,9 @@ def discovered(cloud, name, project, services, network):
     for service, (option, _) in SERVICES.items():
         if option:
             options["service_available"][option] = service in cloud.available()
+    if cloud.volumes:
+        # Its default differs between versions of Tempest.
+        options["volume"] = {"catalog_type": cloud.volumes}
     for option, found in (("flavor_ref", flavors), ("image_ref", images)):
         for field, one in zip((option, option + "_alt"), (found + found[-1:])[:2]):
             options["compute"][field] = one["id"]

@@ -28,6 +28,7 @@ pub const SCENARIOS: &[Scenario] = &[
     ]]),
     scenario!(Gate, 30 s, program::tempest_creates_what_servers_need, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, program::tempest_uses_the_network_that_it_is_told, [&[Need::Python("tempest")]]),
+    scenario!(Gate, 30 s, program::tempest_finds_volumes_by_the_type_of_the_catalogue, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, program::tempest_says_that_a_cloud_lacks_a_network, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, program::tempest_chooses_tests_by_their_services, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, program::tempest_leaves_out_tests_that_connect_to_servers, [&[Need::Python("tempest")]]),

@@ -16,6 +16,7 @@ import run
 class Cloud(run.Cloud):
     def __init__(self, has):
         self.endpoints, self.has, self.asked = dict.fromkeys(["identity", "compute", "image", "network"], ""), has, []
+        self.volumes = has.get("volumes")
 
     def send(self, method, service, path, body=None):
         if method == "GET":
@@ -28,7 +29,8 @@ class Cloud(run.Cloud):
 cloud = Cloud(json.loads(sys.argv[2]))
 options = run.discovered(cloud, "tempest-a", "project", set(sys.argv[3:]), "internet")
 features = options["network-feature-enabled"]
-print(json.dumps({"options": {**options["compute"], **options["network"]}, "features": features, "asked": cloud.asked}))
+of_services = {**options["compute"], **options["network"], **options.get("volume", {})}
+print(json.dumps({"options": of_services, "features": features, "asked": cloud.asked}))
 "#;
 
 /// Prepares a cloud that has these flavors and images for tests of some services.
@@ -82,6 +84,52 @@ pub fn tempest_creates_what_servers_need() -> Result<()> {
     let others = prepared(&nothing, &["identity", "network"])?;
     let expected = json!({ "options": {}, "features": features, "asked": [] });
     ensure!(others == expected, "{others}");
+    Ok(())
+}
+
+/// The type of volumes that Tempest looks for, in clouds whose catalogues have these types.
+const TYPES: &str = r#"
+import json, sys
+sys.dont_write_bytecode = True
+sys.path.append(sys.argv[1])
+import cloud
+
+types = json.loads(sys.argv[2])
+endpoints = [{"interface": "internal", "region": "one", "url": "https://one"}]
+token = {"token": {"catalog": [{"type": type_, "endpoints": endpoints} for type_ in types]}}
+cloud.read = lambda path: ""
+cloud.Cloud.send = lambda *_: ({"X-Subject-Token": ""}, token)
+found = cloud.Cloud({"uri_v3": "https://two", "region": "one"})
+print(json.dumps([found.volumes, found.endpoints.get("volumev3"), "volume" in found.available()]))
+"#;
+
+pub fn tempest_finds_volumes_by_the_type_of_the_catalogue() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let new = "block-storage";
+    for (types, expected) in [
+        (
+            json!(["volumev3"]),
+            json!(["volumev3", "https://one", true]),
+        ),
+        (
+            json!([new, "volumev3"]),
+            json!(["volumev3", "https://one", true]),
+        ),
+        (json!([new]), json!([new, "https://one", true])),
+        (json!(["image"]), json!([null, null, false])),
+    ] {
+        let output = Command::new(tools::tempest()?.join("python3"))
+            .args(["-c", TYPES])
+            .arg(root.join("../providers/tempest/src"))
+            .arg(types.to_string())
+            .output()?;
+        let found: Value = serde_json::from_slice(&output.stdout)
+            .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+        ensure!(found == expected, "{types}: {found}");
+    }
+    let has = json!({ "flavors": [], "images": [], "networks": [], "volumes": new });
+    let options = &prepared(&has, &["volume"])?["options"];
+    ensure!(*options == json!({ "catalog_type": new }), "{options}");
     Ok(())
 }
 
