@@ -293,11 +293,12 @@ async fn unused(site: &Site) -> Result<Vec<String>> {
         }
     }
     let rare = |right: &String| {
-        // One object at a time only where a cache lags; finalizers only where the API server insists; External Secrets
+        // One object at a time only where a cache lags; finalizers only where the API server insists; ServiceMonitors only with Prometheus' operator; External Secrets
         // only with a store; cert-manager only with TLS; an event again only where it was recorded before; Valkey only for services that use it; flavors and images only with a Nova and a Glance that K-ORC reaches; what this control plane has none of.
         right.starts_with("get ")
             || right.contains("/finalizers")
             || right == "patch events.events.k8s.io"
+            || right.contains("servicemonitors")
             || right.contains("external-secrets.io")
             || right.contains("cert-manager.io")
             || right.contains("secretaggregates")

@@ -73,6 +73,11 @@ pub fn pods_go_before_what_they_use() -> Result<()> {
         .await?;
         ready(&cluster, "one").await?;
         let deployment = cluster.get(DEPLOYMENT, "default/deployed").await?;
+        let account = json!({
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": { "name": "default", "namespace": "default" },
+        });
         let pod = json!({
             "apiVersion": "v1",
             "kind": "Pod",
@@ -91,6 +96,7 @@ pub fn pods_go_before_what_they_use() -> Result<()> {
             },
             "spec": { "containers": [{ "name": "main", "image": "main:1" }] },
         });
+        cluster.apply(&account.to_string()).await?;
         cluster.apply(&pod.to_string()).await?;
         cluster.delete(TRIAL, "default/one").await?;
         eventually("the pod terminates", minutes(1), async || {
