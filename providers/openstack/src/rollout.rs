@@ -274,6 +274,12 @@ fn progress(
     let (kind, name) = (Controller::of(component).name(), &component.object);
     let service = component.service;
     let seen = match seen {
+        Lookup::Found(seen) if seen.is_deleted => {
+            return Progress::waiting(
+                Reason::Starting,
+                format!("waits for {kind} {name}, whose former pods terminate"),
+            );
+        }
         Lookup::Found(seen) => seen,
         Lookup::Missing => {
             return Progress::waiting(Reason::Starting, format!("waits for {kind} {name}"));

@@ -3,11 +3,11 @@
 #![cfg(test)]
 
 mod backends;
+mod deletion;
 mod purge;
 mod upgrade;
 
 use c5c3_api::cinder::CinderSpec;
-use c5c3_kinds::{Manifest, mariadb, rabbitmq};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
@@ -279,42 +279,6 @@ fn programs_that_convert_images_have_ephemeral_storage_for_them() {
     for name in ["cinder-st-pool-a-volume", "cinder-backup"] {
         assert_eq!(limit(&members(&cluster, name)), "2052Gi", "{name}");
     }
-}
-
-#[test]
-fn deleted_cinder_keeps_its_users_until_its_pods_are_gone() {
-    let mut cluster = running();
-    cluster.hold::<StatefulSet>();
-    cluster.dissolve(&CINDER, "cinder");
-    let users = |cluster: &Cluster| {
-        [
-            cluster.get::<Manifest<mariadb::User>>("cinder").cloned(),
-            cluster.get::<Manifest<rabbitmq::User>>("cinder").cloned(),
-        ]
-    };
-    for user in users(&cluster) {
-        let metadata = user.map(|user| user["metadata"].clone());
-        let metadata = metadata.expect("a user went before the pods");
-        assert_eq!(metadata.get("deletionTimestamp"), None);
-    }
-    assert_eq!(cluster.get::<Deployment>("cinder-scheduler"), None);
-    let (status, reason, message) = condition(&cluster, "Ready");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "Deleting"));
-    let members = [
-        "cinder-backup",
-        "cinder-st-pool-a-volume",
-        "cinder-st-pool-b-volume",
-    ];
-    for name in members {
-        assert!(
-            message.contains(&format!("StatefulSet {name}")),
-            "{message}"
-        );
-        cluster.release::<StatefulSet>(name);
-    }
-    cluster.dissolve(&CINDER, "cinder");
-    assert_eq!(cluster.get::<Custom<CinderSpec>>("cinder"), None);
-    assert_eq!(users(&cluster), [None, None]);
 }
 
 fn pod_of_api(cluster: &Cluster) -> Value {

@@ -17,6 +17,8 @@ pub struct Seen {
     pub annotations: BTreeMap<String, String>,
     /// The volumes of its template.
     pub volumes: Vec<Volume>,
+    /// Whether it is being deleted, and its pods terminate.
+    pub is_deleted: bool,
     /// Whether all pods are of the latest revision, available or not.
     pub updated: bool,
     /// Whether all pods are of the latest revision, and available.
@@ -38,8 +40,10 @@ pub struct Observed<K> {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Metadata {
     generation: Option<i64>,
+    deletion_timestamp: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -116,9 +120,11 @@ impl<K: Resource> From<Observed<K>> for Seen {
         });
         let status = status.unwrap_or_default();
         let conditions = (K::KIND == Deployment::KIND).then_some(status.conditions);
+        let is_deleted = seen.metadata.deletion_timestamp.is_some();
         Self {
+            is_deleted,
             updated,
-            done,
+            done: done && !is_deleted,
             ready: status.ready_replicas.unwrap_or(0),
             conditions: conditions.map(Option::unwrap_or_default),
             ..Self::of(spec.template)
@@ -137,6 +143,7 @@ impl Seen {
             image: containers.into_iter().next().and_then(|first| first.image),
             annotations: annotations.unwrap_or_default(),
             volumes: pod.volumes.unwrap_or_default(),
+            is_deleted: false,
             updated: false,
             done: false,
             ready: 0,
