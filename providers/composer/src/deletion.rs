@@ -53,8 +53,8 @@ fn with_serving_pods(uses: &[Use]) -> impl Iterator<Item = ResourceKind> {
     kinds.filter(|kind| has_serving_pods(*kind))
 }
 
-/// Whether a kind's objects create pods.
-pub(crate) fn has_pods(kind: ResourceKind) -> bool {
+/// Whether a kind is a workload: its objects create pods.
+pub(crate) fn is_workload(kind: ResourceKind) -> bool {
     has_serving_pods(kind) || [DaemonSet::KIND, Job::KIND, CronJob::KIND].contains(&kind)
 }
 

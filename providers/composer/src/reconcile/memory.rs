@@ -70,8 +70,8 @@ pub fn reconcile(objects: &mut impl Objects, reconcile: Reconcile<'_>) -> Option
     let is_finalized = finalizers
         .and_then(Value::as_array)
         .is_some_and(|finalizers| finalizers.iter().any(|other| *other == finalizer));
-    let may_serve = || !is_gone(objects, reconcile, has_serving_pods);
-    match reconcile.start(is_deleted, is_finalized, may_serve) {
+    let may_have_pods = || may_have(objects, reconcile, has_serving_pods);
+    match reconcile.start(is_deleted, is_finalized, may_have_pods) {
         Start::Leave => return None,
         Start::Release => {
             objects.set_finalizer(subject, &finalizer, false);
@@ -106,7 +106,7 @@ pub fn reconcile(objects: &mut impl Objects, reconcile: Reconcile<'_>) -> Option
         if is_written
             && is_deleted
             && composed.desired.is_empty()
-            && is_gone(objects, reconcile, |_| true)
+            && !may_have(objects, reconcile, |_| true)
         {
             objects.set_finalizer(subject, &finalizer, false);
         } else {
@@ -148,15 +148,17 @@ fn apply(
         let namespace = namespace.as_deref().unwrap_or_default();
         !unknown.contains(&kind) && objects.is_readable(kind, namespace)
     };
-    let mut owned = owned(objects, reconcile);
-    owned.retain(|(key, _)| is_known(key.kind, &key.namespace));
-    let mut serving = reconcile.serving_kinds().into_iter();
-    let pods_stop = serving.any(|kind| !is_known(kind, &reconcile.subject.namespace))
-        || owned
-            .iter()
-            .any(|(key, existing)| desired.stops_pods(key, existing));
-    owned.retain(|(key, existing)| desired.prunes(key, existing, pods_stop));
-    owned.iter().for_each(|(key, _)| objects.delete(key));
+    let owned = owned(objects, reconcile)
+        .into_iter()
+        .filter(|(key, _)| is_known(key.kind, &key.namespace))
+        .map(|(key, existing)| (key, existing, ()))
+        .collect();
+    let pruned = reconcile.prune(desired, owned, |kind| {
+        is_known(kind, &reconcile.subject.namespace)
+    });
+    for (key, ()) in pruned {
+        objects.delete(&key);
+    }
     // Another call may be about something else.
     let calls = desired.calls.iter();
     let problems: Vec<Failure> = calls
@@ -188,19 +190,16 @@ fn owned(objects: &impl Objects, reconcile: Reconcile<'_>) -> Vec<(Key, Existing
     owned
 }
 
-/// Whether no object of some kinds of the subject is left, except those that are kept.
-fn is_gone(
+/// Whether the subject has, or may have, objects of some kinds, except those that outlast it.
+fn may_have(
     objects: &impl Objects,
     reconcile: Reconcile<'_>,
     is_meant: impl Fn(ResourceKind) -> bool,
 ) -> bool {
     let namespace = reconcile.subject.namespace.as_deref().unwrap_or_default();
-    let uses = reconcile.operator.uses().into_iter();
-    let mut kinds = uses.map(|used| used.kind).filter(|kind| is_meant(*kind));
-    kinds.all(|kind| objects.is_readable(kind, namespace))
-        && !owned(objects, reconcile)
-            .iter()
-            .any(|(key, existing)| is_meant(key.kind) && existing.is_pruned())
+    reconcile.may_have(is_meant, owned(objects, reconcile), |kind| {
+        objects.is_readable(kind, namespace)
+    })
 }
 
 /// Sets labels on an object, and removes those without a value.

@@ -4,6 +4,7 @@
 mod events;
 mod existing;
 pub mod memory;
+mod prune;
 mod retried;
 
 use std::collections::BTreeSet;
@@ -15,8 +16,8 @@ use serde_json::Value;
 
 use crate::composed::Composed;
 use crate::composer::{Access, Operator, status_of_failure, status_with_failure};
+use crate::deletion::Deletion;
 pub use crate::deletion::has_serving_pods;
-use crate::deletion::{Deletion, has_pods};
 use crate::desired::DesiredState;
 use crate::failure::Failure;
 use crate::generated::Generated;
@@ -131,32 +132,21 @@ impl DesiredState {
                 .collect(),
         ]
     }
-
-    /// Whether pods serve, or may serve, that aren't wanted any more: until they are gone, [`Self::prunes`] keeps what they may use.
-    pub fn stops_pods(&self, key: &Key, existing: &Existing) -> bool {
-        has_serving_pods(key.kind) && !self.wants(key) && existing.is_pruned()
-    }
-
-    /// Whether one of the subject's own objects is deleted now, given whether the subject has pods that stop.
-    pub fn prunes(&self, key: &Key, existing: &Existing, pods_stop: bool) -> bool {
-        let waits = pods_stop && !has_pods(key.kind);
-        !self.wants(key) && existing.is_pruned() && !existing.is_deleted && !waits
-    }
 }
 
 impl Reconcile<'_> {
-    /// Decides how the reconcile begins, given whether the subject is being deleted and has the operator's finalizer. `may_serve` returns
-    /// whether it may have objects whose pods serve.
+    /// Decides how the reconcile begins, given whether the subject is being deleted and has the operator's finalizer. `may_have_pods`
+    /// returns whether it has, or may have, objects whose pods serve.
     pub fn start(
         &self,
         is_deleted: bool,
         is_finalized: bool,
-        may_serve: impl FnOnce() -> bool,
+        may_have_pods: impl FnOnce() -> bool,
     ) -> Start {
         match (is_deleted, is_finalized, self.operator.deletion()) {
             (true, false, _) => Start::Leave,
             (true, true, Deletion::Unordered) => Start::Release,
-            (true, true, Deletion::PodsFirst) if !may_serve() => Start::Release,
+            (true, true, Deletion::PodsFirst) if !may_have_pods() => Start::Release,
             _ => Start::Compose,
         }
     }
@@ -193,13 +183,6 @@ impl Reconcile<'_> {
     pub fn may_own(&self, key: &Key) -> bool {
         let namespace = key.namespace.as_deref().unwrap_or_default();
         may_own(self.operator.namespace_prefix(), self.subject, namespace)
-    }
-
-    /// Returns those of the [pruned kinds](Self::pruned_kinds) whose pods serve.
-    pub fn serving_kinds(&self) -> BTreeSet<ResourceKind> {
-        let mut kinds = self.pruned_kinds();
-        kinds.retain(|kind| has_serving_pods(*kind));
-        kinds
     }
 
     /// Returns the kinds of which the subject's objects are deleted when they aren't wanted any more.

@@ -199,11 +199,11 @@ impl Controller {
     async fn subject(&self, subject: &Subject<'_>) -> Result<Outcome, ApiError> {
         let finalizer = subject.reconcile().finalizer();
         let is_finalized = subject.head.finalizers.contains(&finalizer);
-        let may_serve = || !self.is_gone(subject, has_serving_pods);
+        let may_have_pods = || self.may_have(subject, has_serving_pods);
         let is_deleted = subject.head.is_deleted();
         match subject
             .reconcile()
-            .start(is_deleted, is_finalized, may_serve)
+            .start(is_deleted, is_finalized, may_have_pods)
         {
             Start::Leave => {
                 self.cache.set_dependencies(subject.id, &BTreeSet::new());
@@ -252,7 +252,7 @@ impl Controller {
             && composed.desired.is_empty()
             && !made.wrote()
             && !made.is_outdated
-            && self.is_gone(subject, |_| true)
+            && !self.may_have(subject, |_| true)
         {
             self.set_finalizer(subject, false).await?;
             return Ok(Outcome::Done(None));

@@ -250,19 +250,17 @@ impl Controller {
     ) -> Result<bool, ApiError> {
         let mut wrote = false;
         let reconcile = subject.reconcile();
-        let mut owned = self
+        let owned = self
             .cache
             .prunable(known, reconcile, &subject.head.uid)
             .into_iter()
-            .map(|(key, entry)| (key, subject.existing(&entry), entry.head()))
-            .collect::<Vec<_>>();
-        let mut serving = reconcile.serving_kinds().into_iter();
-        let pods_stop = serving.any(|kind| !self.cache.is_known(known, kind, subject.namespace()))
-            || owned
-                .iter()
-                .any(|(key, existing, _)| composed.desired.stops_pods(key, existing));
-        owned.retain(|(key, existing, _)| composed.desired.prunes(key, existing, pods_stop));
-        for (key, _, head) in owned {
+            .map(|(key, entry)| (key, subject.existing(&entry), entry))
+            .collect();
+        let pruned = reconcile.prune(&composed.desired, owned, |kind| {
+            self.cache.is_known(known, kind, subject.namespace())
+        });
+        for (key, entry) in pruned {
+            let head = entry.head();
             let deleted = self
                 .api
                 .delete(subject.guard, &key, &head.uid, &head.resource_version)
@@ -280,24 +278,19 @@ impl Controller {
         Ok(wrote)
     }
 
-    /// Whether no object of some kinds of the subject is left, except those that are kept.
-    pub(super) fn is_gone(
+    /// Whether the subject has, or may have, objects of some kinds, except those that outlast it.
+    pub(super) fn may_have(
         &self,
         subject: &Subject<'_>,
         is_meant: impl Fn(ResourceKind) -> bool,
     ) -> bool {
-        let readable = subject
-            .operator
-            .uses()
-            .into_iter()
-            .filter(|used| is_meant(used.kind))
-            .map(|used| self.cache.state(used.kind, subject.namespace()))
-            .all(|state| matches!(state, State::Live | State::Absent(_)));
-        let made = self.cache.made(subject.reconcile(), &subject.head.uid);
-        readable
-            && !made
-                .iter()
-                .any(|(key, entry)| is_meant(key.kind) && subject.existing(entry).is_pruned())
+        let reconcile = subject.reconcile();
+        let made = self.cache.made(reconcile, &subject.head.uid).into_iter();
+        let owned = made.map(|(key, entry)| (key, subject.existing(&entry)));
+        reconcile.may_have(is_meant, owned, |kind| {
+            let state = self.cache.state(kind, subject.namespace());
+            matches!(state, State::Live | State::Absent(_))
+        })
     }
 }
 
