@@ -27,7 +27,7 @@ pub trait Composer {
     /// The operator's name and field manager, for instance `keystone-operator`.
     const OPERATOR: &'static str;
     /// Whether it composes the deletion of its subjects: a finalizer keeps the subject, and it is composed, until none of its objects is
-    /// left. Where it doesn't, pods go first, see [`Deletion`].
+    /// left. Where it doesn't, pods are deleted first, see [`Deletion`].
     const ORDERED_DELETION: bool = false;
     /// How the namespace of a cluster-scoped subject's objects begins; the subject's name follows. Objects in other namespaces are
     /// never the subject's, whatever they say. None: all its objects are cluster-scoped.
@@ -110,7 +110,7 @@ pub trait Operator: Send + Sync {
     fn name(&self) -> &'static str;
     /// The kind that it composes.
     fn subject(&self) -> ResourceKind;
-    /// In which order the objects of a subject that is being deleted go.
+    /// The order in which the objects of a subject that is being deleted are deleted.
     fn deletion(&self) -> Deletion;
     /// How the namespace of a cluster-scoped subject's objects begins, see [`Composer::NAMESPACE_PREFIX`].
     fn namespace_prefix(&self) -> Option<&'static str> {
@@ -157,7 +157,7 @@ impl<C: Composer + Send + Sync> Operator for C {
     ) -> Result<Composed, Failure> {
         if !C::ORDERED_DELETION && is_deleted(resource) {
             let (kind, uses) = (ResourceKind::of::<C::Spec>(), Composer::uses(self));
-            return deletion::without_pods(kind, &uses, resource, observed);
+            return deletion::compose(kind, &uses, resource, observed);
         }
         let subject = Subject::<C::Spec>::deserialize(resource).map_err(|error| {
             Failure::new(

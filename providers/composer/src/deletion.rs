@@ -18,36 +18,42 @@ use crate::observed::ObservedState;
 use crate::owner::Owner;
 use crate::subject::Metadata;
 
-/// In which order the objects of a subject that is being deleted go.
+/// The order in which the objects of a subject that is being deleted are deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// In none: the garbage collector deletes them.
+    /// None: the garbage collector deletes all at once.
     Unordered,
-    /// Deployments and StatefulSets go first, with their pods. A finalizer keeps the subject until then, and the garbage collector deletes
-    /// the rest.
+    /// Deployments and StatefulSets are deleted first, with their pods. A finalizer keeps the subject until they are gone, and the garbage
+    /// collector deletes the rest.
     PodsFirst,
-    /// In that of the composer, which is called until none is left. A finalizer keeps the subject until then.
+    /// That of the composer, which is called until no object is left. A finalizer keeps the subject until then.
     Composed,
 }
 
 impl Deletion {
     /// The order for what a composer uses, where it has none of its own.
     pub(crate) fn of(uses: &[Use]) -> Self {
-        match with_serving_pods(uses).next() {
+        match serving_kinds(uses).next() {
             Some(_) => Self::PodsFirst,
             None => Self::Unordered,
         }
     }
+
+    /// Whether a finalizer keeps a subject that is being deleted.
+    pub fn needs_finalizer(self) -> bool {
+        self != Self::Unordered
+    }
 }
 
-/// Whether pods of a kind's objects serve until they are told to stop. Stopping may need the objects that they use: a cinder-volume whose
-/// user of the message bus is gone waits for the bus until its grace period ends.
+/// Whether a kind's objects have pods of a service, which may need what they use until they have stopped: a cinder-volume whose user of
+/// the message bus is deleted waits for the bus until its grace period ends. DaemonSets have agents instead, which stop with the lease of
+/// their node.
 pub fn has_serving_pods(kind: ResourceKind) -> bool {
     [Deployment::KIND, StatefulSet::KIND].contains(&kind)
 }
 
-/// The kinds with such pods that a composer composes.
-fn with_serving_pods(uses: &[Use]) -> impl Iterator<Item = ResourceKind> {
+/// The kinds that a composer composes and that [have pods of a service](has_serving_pods).
+fn serving_kinds(uses: &[Use]) -> impl Iterator<Item = ResourceKind> {
     let composed = uses.iter().filter(|used| used.access == Access::Composes);
     let kinds = composed.map(|used| used.kind);
     kinds.filter(|kind| has_serving_pods(*kind))
@@ -58,11 +64,11 @@ pub(crate) fn is_workload(kind: ResourceKind) -> bool {
     has_serving_pods(kind) || [DaemonSet::KIND, Job::KIND, CronJob::KIND].contains(&kind)
 }
 
-/// Composes nothing for a subject that is being deleted, so that its pods go, and says which it waits for.
+/// Composes nothing for a subject that is being deleted, so that its pods are. Its status says which objects it waits for.
 ///
 /// # Errors
-/// The subject has no name.
-pub(crate) fn without_pods(
+/// Its metadata isn't valid.
+pub(crate) fn compose(
     kind: ResourceKind,
     uses: &[Use],
     resource: &Value,
@@ -83,7 +89,7 @@ pub(crate) fn without_pods(
 
 fn message(owner: &Owner, uses: &[Use], observed: &ObservedState<'_>) -> String {
     let mut left = Vec::new();
-    for kind in with_serving_pods(uses) {
+    for kind in serving_kinds(uses) {
         match observed.keys(kind, &owner.namespace, &owner.labels()) {
             Lookup::Found(keys) => left.extend(keys.iter().map(ToString::to_string)),
             Lookup::Missing => {}
@@ -96,8 +102,8 @@ fn message(owner: &Owner, uses: &[Use], observed: &ObservedState<'_>) -> String 
         }
     }
     format!(
-        "being deleted: waits for the pods of {}, which go before what they use; `kubectl get pods -n {} -o wide` shows their nodes: if \
-         one of these is lost, delete the Node",
+        "being deleted: waits for the pods of {}, which are deleted before what they use; `kubectl get pods -n {} -o wide` shows their \
+         nodes: if one of these is lost, delete the Node",
         left.join(", "),
         owner.namespace
     )

@@ -215,7 +215,7 @@ impl Api {
             .await
     }
 
-    /// Deletes an object that must be unchanged since it was read. One whose pods serve stays until these are gone.
+    /// Deletes an object that must be unchanged since it was read. One with pods of a service stays until these are gone.
     pub(crate) async fn delete(
         &self,
         guard: &LeaseGuard,

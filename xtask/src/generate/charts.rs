@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use provider_composer::{Access, Deletion, Operator};
+use provider_composer::{Access, Operator};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -225,7 +225,7 @@ fn rules(operators: &[Box<dyn Operator>], namespaced: bool) -> Vec<Rule> {
             format!("{}/finalizers", kind.plural),
             &["update"],
         );
-        if operator.deletion() != Deletion::Unordered {
+        if operator.deletion().needs_finalizer() {
             // For the finalizer.
             allow(kind.group, kind.plural.to_owned(), &["patch"]);
         }

@@ -98,7 +98,7 @@ pub fn reconcile(objects: &mut impl Objects, reconcile: Reconcile<'_>) -> Option
     };
     let result = composed.inspect_err(|failure| refuse(objects, None, failure));
     let result = result.and_then(|composed| {
-        if !is_finalized && reconcile.has_finalizer() {
+        if !is_finalized && reconcile.operator.deletion().needs_finalizer() {
             objects.set_finalizer(subject, &finalizer, true);
         }
         let is_written = apply(objects, reconcile, &composed, &unknown)

@@ -151,11 +151,6 @@ impl Reconcile<'_> {
         }
     }
 
-    /// Whether a finalizer keeps the subject while it has objects that have to go before it.
-    pub fn has_finalizer(&self) -> bool {
-        self.operator.deletion() != Deletion::Unordered
-    }
-
     /// Returns the finalizer that keeps the subject until its objects are deleted.
     pub fn finalizer(&self) -> String {
         let kind = self.subject.kind;

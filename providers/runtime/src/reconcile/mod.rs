@@ -224,7 +224,7 @@ impl Controller {
                 return Ok(Outcome::Failed);
             }
         };
-        if !is_finalized && subject.reconcile().has_finalizer() {
+        if !is_finalized && subject.operator.deletion().needs_finalizer() {
             self.set_finalizer(subject, true).await?;
             return Ok(Outcome::Again);
         }

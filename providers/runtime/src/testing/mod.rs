@@ -68,7 +68,8 @@ const KINDS: [(&str, ResourceKind); 10] = [
     ),
 ];
 
-/// Implements what an operator says of itself: its name, the kind of its subjects, in which order their objects are deleted, and what it uses.
+/// Implements what an operator says of itself: its name, the kind of its subjects, the order in which their objects are
+/// deleted, and what it uses.
 macro_rules! facts {
     ($name:literal, $subject:expr, $deletion:ident, [$($use:expr),*]) => {
         fn name(&self) -> &'static str {
