@@ -13,7 +13,7 @@ use crate::{CINDER, condition, ready, running};
 fn deleted_cinder_keeps_its_users_until_its_pods_are_gone() {
     let mut cluster = running();
     cluster.hold::<StatefulSet>();
-    cluster.dissolve(&CINDER, "cinder");
+    cluster.tear_down(&CINDER, "cinder");
     let users = |cluster: &Cluster| {
         [
             cluster.get::<Manifest<mariadb::User>>("cinder").cloned(),
@@ -40,7 +40,7 @@ fn deleted_cinder_keeps_its_users_until_its_pods_are_gone() {
         );
         cluster.release::<StatefulSet>(name);
     }
-    cluster.dissolve(&CINDER, "cinder");
+    cluster.tear_down(&CINDER, "cinder");
     assert_eq!(cluster.get::<Custom<CinderSpec>>("cinder"), None);
     assert_eq!(users(&cluster), [None, None]);
 }

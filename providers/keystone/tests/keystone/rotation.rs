@@ -160,7 +160,7 @@ fn lost_keys_are_not_composed_again_without_one_that_has_no_value() {
 #[test]
 fn keys_of_an_older_keystone_are_taken_over() {
     let mut cluster = running();
-    cluster.dissolve(&KEYSTONE, "keystone");
+    cluster.tear_down(&KEYSTONE, "keystone");
     for name in [MOUNTED, "keystone-fernet-key-1", "keystone-fernet-key-2"] {
         cluster.delete::<Secret>(name);
     }
