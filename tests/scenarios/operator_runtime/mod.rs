@@ -28,7 +28,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 120 s, namespaces::operator_of_watched_namespaces_works_there_only, [CLUSTER, &[Need::Tool(Tool::Helm)]]),
     scenario!(Gate, 180 s, memory::foreign_secrets_take_no_memory, [CLUSTER]),
     scenario!(Gate, 90 s, order::parts_go_in_their_order, [CLUSTER]),
-    scenario!(Gate, 90 s, order::pods_go_before_what_they_use, [CLUSTER]),
+    scenario!(Gate, 90 s, order::pods_are_deleted_before_what_they_use, [CLUSTER]),
     scenario!(Gate, 90 s, outside::systems_outside_are_asked_and_called, [CLUSTER]),
     scenario!(Gate, 90 s, refused::what_is_not_there_or_not_allowed_is_said_and_deletes_nothing, [CLUSTER]),
     scenario!(Gate, 90 s, replicas::of_two_replicas_one_writes, [CLUSTER]),

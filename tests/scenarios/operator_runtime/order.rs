@@ -1,4 +1,4 @@
-//! Parts that need each other go in their order, and pods before what they use.
+//! Parts that need each other are deleted in their order, and pods before what they use.
 
 use lab::{Kind, Result, ensure, eventually, kind, minutes};
 use provider_runtime::Leadership;
@@ -60,7 +60,7 @@ pub fn parts_go_in_their_order() -> Result<()> {
     })
 }
 
-pub fn pods_go_before_what_they_use() -> Result<()> {
+pub fn pods_are_deleted_before_what_they_use() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let (cluster, account) = cluster(&machine, "trial").await?;
         let running =
@@ -119,7 +119,7 @@ pub fn pods_go_before_what_they_use() -> Result<()> {
             let first = cluster.get(CONFIG_MAP, "default/first").await?;
             ensure!(
                 first.metadata.deletion_timestamp.is_none(),
-                "it went before the pod"
+                "it is deleted before the pod"
             );
         }
         let released = json!({"metadata": {"finalizers": null}});

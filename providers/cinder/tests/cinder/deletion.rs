@@ -22,7 +22,7 @@ fn deleted_cinder_keeps_its_users_until_its_pods_are_gone() {
     };
     for user in users(&cluster) {
         let metadata = user.map(|user| user["metadata"].clone());
-        let metadata = metadata.expect("a user went before the pods");
+        let metadata = metadata.expect("a user is deleted before the pods");
         assert_eq!(metadata.get("deletionTimestamp"), None);
     }
     assert_eq!(cluster.get::<Deployment>("cinder-scheduler"), None);

@@ -37,7 +37,7 @@ pub const CASES: &[Case] = &[
     ("subject waits for a Secret", waiting),
     ("status has conditions and the observed generation", status),
     ("objects are deleted in order before the subject", deleted),
-    ("pods go before what they use", pods_first),
+    ("pods are deleted before what they use", pods_first),
     ("subject stays until its pods are gone", pods_before_subject),
     (
         "nothing that pods may use is deleted while it is unknown whether there are any",
