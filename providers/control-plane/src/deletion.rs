@@ -1,6 +1,7 @@
 //! A control plane goes in the reverse order of the graph.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 use c5c3_api::control_plane::ControlPlaneStatus;
 use provider_composer::{Access, DesiredState, Failure, Progress, Reason, ResourceKind};
@@ -22,10 +23,8 @@ pub fn dissolve(
     desired: &mut DesiredState,
 ) -> Result<ControlPlaneStatus, Failure> {
     let survey = survey(recipe, GRAPH.iter());
-    let mut left: BTreeSet<Node> = survey
-        .into_iter()
-        .filter_map(|(node, sight)| sight.may_exist().then_some(node))
-        .collect();
+    let existing = survey.iter().filter(|(_, sight)| sight.may_exist());
+    let mut left: BTreeSet<Node> = existing.map(|(node, _)| *node).collect();
     let offering = catalogue::offers_remain(recipe);
     let is_needed = |node: Node, left: &BTreeSet<Node>| {
         offering.contains(&node)
@@ -50,10 +49,14 @@ pub fn dissolve(
         recipe.keep_authority(desired);
     }
     let names: Vec<String> = left.iter().map(|node| node.step().title()).collect();
-    let message = format!(
+    let mut message = format!(
         "being deleted in reverse dependency order; left: {}",
         names.join(", ")
     );
+    let mut deleted = survey.iter().filter(|(_, sight)| sight.is_deleted());
+    if let Some((node, sight)) = deleted.find(|(_, sight)| !sight.message().is_empty()) {
+        let _ = write!(message, "; {}: {}", node.step().title(), sight.message());
+    }
     let progress = Progress::waiting(Reason::Deleting, message);
     desired.conditions.set("Ready", &progress);
     Ok(recipe.subject.status.clone())

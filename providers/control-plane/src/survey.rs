@@ -48,6 +48,11 @@ impl Sight {
         !self.object.is_missing()
     }
 
+    /// Whether its first object is being deleted.
+    pub fn is_deleted(&self) -> bool {
+        self.value("/metadata/deletionTimestamp").is_some()
+    }
+
     /// A text of its first object.
     pub fn text(&self, pointer: &str) -> Option<&str> {
         self.value(pointer)?.as_str()

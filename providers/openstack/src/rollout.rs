@@ -33,6 +33,9 @@ const START: SignedDuration = SignedDuration::from_secs(60);
 /// Seconds in which a pod must start, Kubernetes' own default. Until then the kubelet may still pull its image.
 pub(crate) const START_DEADLINE: i32 = 600;
 
+/// What to do where a pod doesn't terminate.
+pub(crate) const LOST: &str = "if one is on a lost node, delete the Node";
+
 /// The kind of object that runs a component's pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controller {
@@ -277,7 +280,7 @@ fn progress(
         Lookup::Found(seen) if seen.is_deleted => {
             return Progress::waiting(
                 Reason::Starting,
-                format!("waits for {kind} {name}, whose former pods terminate"),
+                format!("waits for {kind} {name}, whose former pods terminate; {LOST}"),
             );
         }
         Lookup::Found(seen) => seen,

@@ -10,7 +10,6 @@ use hyper::Request;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use kube::Client;
 use kube::core::WatchEvent;
-use provider_composer::reconcile::has_serving_pods;
 use provider_composer::{Key, ResourceKind};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -20,6 +19,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 pub(crate) use error::ApiError;
 
+use crate::cache::Head;
 use crate::lease_guard::LeaseGuard;
 use crate::metrics::Metrics;
 
@@ -215,20 +215,20 @@ impl Api {
             .await
     }
 
-    /// Deletes an object that must be unchanged since it was read. One with pods of a service stays until these are gone.
+    /// Deletes an object that must be unchanged since it was read. One that waits for its pods stays until they are gone.
     pub(crate) async fn delete(
         &self,
         guard: &LeaseGuard,
         key: &Key,
-        uid: &str,
-        version: &str,
+        head: &Head,
+        waits_for_pods: bool,
     ) -> Result<(), ApiError> {
-        let policy = match has_serving_pods(key.kind) {
+        let policy = match waits_for_pods {
             true => "Foreground",
             false => "Background",
         };
         let options = json!({
-            "preconditions": { "uid": uid, "resourceVersion": version },
+            "preconditions": { "uid": head.uid, "resourceVersion": head.resource_version },
             "propagationPolicy": policy,
         });
         let request = Request::delete(path(key, "")?).header(CONTENT_TYPE, JSON);

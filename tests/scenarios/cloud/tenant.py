@@ -209,9 +209,9 @@ def reach():
 
 
 def answers(client):
-    """Where an API is; nothing if it isn't reached yet. What a proxy says in its place isn't JSON."""
+    """Where an API is; nothing if it isn't reached yet. What a proxy says in its place isn't JSON, nor what Cinder says of its endpoint."""
     try:
-        said = client.get("", raise_exc=False).headers.get("Content-Type", "")
+        said = client.get("/types" if client is CINDER else "", raise_exc=False).headers.get("Content-Type", "")
         return client.get_endpoint() if "json" in said else None
     except exceptions.ClientException:
         return None

@@ -67,11 +67,13 @@ pub fn reconcile(objects: &mut impl Objects, reconcile: Reconcile<'_>) -> Option
     let finalizer = reconcile.finalizer();
     let is_deleted = is_deleted(&resource);
     let finalizers = resource.pointer("/metadata/finalizers");
-    let is_finalized = finalizers
-        .and_then(Value::as_array)
-        .is_some_and(|finalizers| finalizers.iter().any(|other| *other == finalizer));
+    let has_finalizer = |name: &str| {
+        let finalizers = finalizers.and_then(Value::as_array);
+        finalizers.is_some_and(|finalizers| finalizers.iter().any(|other| *other == name))
+    };
+    let is_finalized = has_finalizer(&finalizer);
     let may_have_pods = || may_have(objects, reconcile, has_serving_pods);
-    match reconcile.start(is_deleted, is_finalized, may_have_pods) {
+    match reconcile.start(is_deleted, has_finalizer, may_have_pods) {
         Start::Leave => return None,
         Start::Release => {
             objects.set_finalizer(subject, &finalizer, false);

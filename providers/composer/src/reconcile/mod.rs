@@ -31,6 +31,10 @@ use retried::retried;
 /// The condition that sums up all others.
 const READY: &str = "Ready";
 
+/// The finalizer of an object that is deleted without the objects that it owns
+/// (<https://kubernetes.io/docs/concepts/architecture/garbage-collection/#orphaned-dependents>).
+const ORPHAN: &str = "orphan";
+
 /// A reconcile of one subject by one operator.
 #[derive(Clone, Copy)]
 pub struct Reconcile<'a> {
@@ -135,20 +139,28 @@ impl DesiredState {
 }
 
 impl Reconcile<'_> {
-    /// Decides how the reconcile begins, given whether the subject is being deleted and has the operator's finalizer. `may_have_pods`
-    /// returns whether it has, or may have, objects whose pods serve.
+    /// Decides how the reconcile begins, given whether the subject is being deleted. `has_finalizer` returns whether it has a finalizer, and
+    /// `may_have_pods` whether it has, or may have, objects whose pods serve.
     pub fn start(
         &self,
         is_deleted: bool,
-        is_finalized: bool,
+        has_finalizer: impl Fn(&str) -> bool,
         may_have_pods: impl FnOnce() -> bool,
     ) -> Start {
+        let is_finalized = has_finalizer(&self.finalizer());
         match (is_deleted, is_finalized, self.operator.deletion()) {
             (true, false, _) => Start::Leave,
             (true, true, Deletion::Unordered) => Start::Release,
-            (true, true, Deletion::PodsFirst) if !may_have_pods() => Start::Release,
+            (true, true, Deletion::PodsFirst) if has_finalizer(ORPHAN) || !may_have_pods() => {
+                Start::Release
+            }
             _ => Start::Compose,
         }
+    }
+
+    /// Whether an object that is deleted stays until its pods are gone. Composers that have an order of their own wait for what they need.
+    pub fn waits_for_pods(&self, kind: ResourceKind) -> bool {
+        has_serving_pods(kind) && self.operator.deletion() == Deletion::PodsFirst
     }
 
     /// Returns the finalizer that keeps the subject until its objects are deleted.

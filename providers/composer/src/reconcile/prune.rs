@@ -3,7 +3,7 @@
 use c5c3_kinds::ResourceKind;
 
 use super::{Existing, Reconcile};
-use crate::deletion::{has_serving_pods, is_workload};
+use crate::deletion::is_workload;
 use crate::desired::DesiredState;
 use crate::key::Key;
 
@@ -22,10 +22,10 @@ impl Reconcile<'_> {
         let is_unwanted =
             |key: &Key, existing: &Existing| !desired.wants(key) && existing.is_pruned();
         let mut kinds = self.pruned_kinds().into_iter();
-        let pods_stop = kinds.any(|kind| has_serving_pods(kind) && !is_known(kind))
-            || owned
-                .iter()
-                .any(|(key, existing, _)| has_serving_pods(key.kind) && is_unwanted(key, existing));
+        let pods_stop = kinds.any(|kind| self.waits_for_pods(kind) && !is_known(kind))
+            || owned.iter().any(|(key, existing, _)| {
+                self.waits_for_pods(key.kind) && is_unwanted(key, existing)
+            });
         owned.retain(|(key, existing, _)| {
             let waits = pods_stop && !is_workload(key.kind);
             is_unwanted(key, existing) && !existing.is_deleted && !waits

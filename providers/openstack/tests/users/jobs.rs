@@ -54,3 +54,27 @@ fn users_stay_while_a_job_has_them(#[values(DATABASE, BUS)] type_: &str) {
     assert_eq!(users(&cluster, type_), SECOND);
     assert!(cluster.get::<Secret>(&mounted).is_none());
 }
+
+#[rstest]
+fn users_stay_while_pods_of_a_removed_part_terminate(
+    #[values((DATABASE, "DatabaseUsersReplaced"), (BUS, "MessagingUsersReplaced"))]
+    (type_, condition): (&str, &str),
+) {
+    let mut cluster = running();
+    let api = cluster.get::<Deployment>("neutron");
+    let labels = api.cloned().unwrap_or_default()["metadata"]["labels"].clone();
+    cluster.put::<Deployment>(
+        "neutron-former",
+        json!({ "metadata": { "labels": labels } }),
+    );
+    begin_rotation(&mut cluster, type_);
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(users(&cluster, type_), BOTH);
+    let (_, _, message) = cluster.condition(&NEUTRON, "neutron", condition);
+    let waits = "waits for the former Deployment neutron-former, whose pods terminate";
+    assert!(message.contains(waits), "{message}");
+
+    cluster.delete::<Deployment>("neutron-former");
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(users(&cluster, type_), SECOND);
+}

@@ -198,12 +198,14 @@ impl Controller {
 
     async fn subject(&self, subject: &Subject<'_>) -> Result<Outcome, ApiError> {
         let finalizer = subject.reconcile().finalizer();
-        let is_finalized = subject.head.finalizers.contains(&finalizer);
+        let finalizers = &subject.head.finalizers;
+        let has_finalizer = |name: &str| finalizers.iter().any(|other| other == name);
+        let is_finalized = has_finalizer(&finalizer);
         let may_have_pods = || self.may_have(subject, has_serving_pods);
         let is_deleted = subject.head.is_deleted();
         match subject
             .reconcile()
-            .start(is_deleted, is_finalized, may_have_pods)
+            .start(is_deleted, has_finalizer, may_have_pods)
         {
             Start::Leave => {
                 self.cache.set_dependencies(subject.id, &BTreeSet::new());

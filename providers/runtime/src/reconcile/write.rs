@@ -263,7 +263,12 @@ impl Controller {
             let head = entry.head();
             let deleted = self
                 .api
-                .delete(subject.guard, &key, &head.uid, &head.resource_version)
+                .delete(
+                    subject.guard,
+                    &key,
+                    &head,
+                    reconcile.waits_for_pods(key.kind),
+                )
                 .await;
             match deleted {
                 Ok(()) => {

@@ -44,6 +44,10 @@ pub const CASES: &[Case] = &[
         unknown_pods,
     ),
     (
+        "subject that is deleted without its objects leaves them",
+        orphaned,
+    ),
+    (
         "subject without finalizer is left to the garbage collector",
         unfinalized,
     ),
@@ -403,6 +407,17 @@ fn serves(runtime: &mut dyn Runtime) -> [Key; 2] {
     keys
 }
 
+/// Reconciles the subject with an operator that has no order of deletion of its own.
+fn reconcile_unordered(runtime: &mut dyn Runtime) {
+    runtime.reconcile_by(Box::new(Script::<false>));
+}
+
+/// Removes all from the spec, and reconciles.
+fn remove_all(runtime: &mut dyn Runtime) {
+    runtime.edit(&subject(), |subject| subject["spec"] = json!({}));
+    reconcile_unordered(runtime);
+}
+
 /// Ends the pods of a Deployment that is being deleted.
 fn end(runtime: &mut dyn Runtime, serves: &Key) {
     runtime.edit(serves, |serves| {
@@ -417,12 +432,12 @@ fn is_deleted(object: &Value) -> bool {
 
 fn pods_first(runtime: &mut dyn Runtime) {
     let [serves, used] = serves(runtime);
-    runtime.run(json!({}));
+    remove_all(runtime);
     assert!(is_deleted(&runtime.there(&serves)));
     assert!(!is_deleted(&runtime.there(&used)));
     assert_eq!(runtime.condition("Ready")[0], "True");
     end(runtime, &serves);
-    runtime.reconcile();
+    reconcile_unordered(runtime);
     for gone in [serves, used] {
         assert_eq!(runtime.get(&gone), None, "{gone}");
     }
@@ -432,7 +447,7 @@ fn pods_before_subject(runtime: &mut dyn Runtime) {
     let [serves, used] = serves(runtime);
     runtime.edit(&subject(), |subject| subject["spec"] = json!("not valid"));
     runtime.delete(&subject());
-    runtime.reconcile_by(Box::new(Script::<false>));
+    reconcile_unordered(runtime);
     assert!(is_deleted(&runtime.there(&serves)));
     assert!(!is_deleted(&runtime.there(&used)));
     let [status, reason, message] = runtime.condition("Ready");
@@ -443,24 +458,38 @@ fn pods_before_subject(runtime: &mut dyn Runtime) {
     );
     assert!(message.contains("Deployment serves"), "{message}");
     end(runtime, &serves);
-    runtime.reconcile_by(Box::new(Script::<false>));
+    reconcile_unordered(runtime);
     assert_eq!(runtime.get(&subject()), None);
+}
+
+fn orphaned(runtime: &mut dyn Runtime) {
+    let [serves, used] = serves(runtime);
+    runtime.edit(&subject(), |subject| {
+        subject["metadata"]["finalizers"] = json!(["test/script", "orphan"]);
+    });
+    runtime.delete(&subject());
+    reconcile_unordered(runtime);
+    for stays in [&serves, &used] {
+        assert!(!is_deleted(&runtime.there(stays)), "{stays}");
+    }
+    let finalizers = &runtime.there(&subject())["metadata"]["finalizers"];
+    assert_eq!(*finalizers, json!(["orphan"]));
 }
 
 fn unknown_pods(runtime: &mut dyn Runtime) {
     let [serves, used] = serves(runtime);
     runtime.set_readable(serves.kind, false);
-    runtime.run(json!({}));
+    remove_all(runtime);
     assert!(!is_deleted(&runtime.there(&used)));
     runtime.delete(&subject());
-    runtime.reconcile_by(Box::new(Script::<false>));
+    reconcile_unordered(runtime);
     for stays in [&serves, &used] {
         assert!(!is_deleted(&runtime.there(stays)), "{stays}");
     }
     assert!(runtime.get(&subject()).is_some());
     runtime.set_readable(serves.kind, true);
     end(runtime, &serves);
-    runtime.reconcile_by(Box::new(Script::<false>));
+    reconcile_unordered(runtime);
     assert_eq!(runtime.get(&subject()), None);
 }
 
