@@ -43,6 +43,8 @@ pub(super) struct State {
     pub(super) id: Option<String>,
     /// How far it has come.
     pub(super) progress: Progress,
+    /// K-ORC's message, if it doesn't try again.
+    pub(super) given_up: Option<String>,
 }
 
 impl<'a> Korc<'a> {
@@ -84,7 +86,8 @@ impl<'a> Korc<'a> {
         match self.observed.object(&key) {
             Lookup::Found(object) => {
                 self.desired.apply(namespace, name, body);
-                Ok(self.state(&key, &object))
+                let state = self.state(&key, &object);
+                Ok(self.retried(&key, &object, state))
             }
             Lookup::Missing => {
                 if turn {
@@ -93,6 +96,7 @@ impl<'a> Korc<'a> {
                 Ok(State {
                     id: None,
                     progress: waiting(&key, "it doesn't exist yet"),
+                    given_up: None,
                 })
             }
             Lookup::Unknown(message) => {
@@ -100,6 +104,7 @@ impl<'a> Korc<'a> {
                 Ok(State {
                     id: None,
                     progress: Progress::Unknown { message },
+                    given_up: None,
                 })
             }
         }
@@ -123,6 +128,7 @@ impl<'a> Korc<'a> {
             return State {
                 id: Some(id.to_owned()),
                 progress: Progress::Ready,
+                given_up: None,
             };
         }
         let why = |it: &Condition| match key.kind == Image::KIND {
@@ -132,23 +138,29 @@ impl<'a> Korc<'a> {
             }
             false => it.message.clone(),
         };
+        let mut given_up = None;
         let progress = match (available, condition("Progressing")) {
             (Lookup::Unknown(message), _) | (_, Lookup::Unknown(message)) => {
                 Progress::Unknown { message }
             }
-            (_, Lookup::Found(Some(it))) if is_final(&it.reason) => Progress::failed(
-                Reason::RefusedByKORC,
-                format!(
+            (_, Lookup::Found(Some(it))) if is_final(&it.reason) => {
+                let message = format!(
                     "K-ORC gave up on {key}: {}; correct the cause, then delete {key} to retry",
                     why(&it)
-                ),
-            ),
+                );
+                given_up = Some(it.message);
+                Progress::failed(Reason::RefusedByKORC, message)
+            }
             (_, Lookup::Found(Some(it))) => waiting(key, &why(&it)),
             (_, Lookup::Found(None) | Lookup::Missing) => {
                 waiting(key, "K-ORC hasn't reconciled it yet")
             }
         };
-        State { id: None, progress }
+        State {
+            id: None,
+            progress,
+            given_up,
+        }
     }
 
     /// What Keystone says of the roles in a project or domain, all or those of a user, and of the endpoints.

@@ -11,6 +11,7 @@ mod imports;
 mod korc;
 mod networks;
 mod offers;
+mod retry;
 mod tenant;
 mod traits;
 mod users;
