@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::generated::WHILE_WANTED;
+use crate::subject::is_deleted;
 
 /// What a reconcile knows of an object that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +81,7 @@ impl Existing {
             },
             management,
             is_temporary: metadata["annotations"].get(WHILE_WANTED).is_some(),
-            is_deleted: metadata.get("deletionTimestamp").is_some(),
+            is_deleted: is_deleted(object),
         }
     }
 

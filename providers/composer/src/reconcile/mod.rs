@@ -147,14 +147,14 @@ impl Reconcile<'_> {
         has_finalizer: impl Fn(&str) -> bool,
         may_have_pods: impl FnOnce() -> bool,
     ) -> Start {
-        let is_finalized = has_finalizer(&self.finalizer());
-        match (is_deleted, is_finalized, self.operator.deletion()) {
-            (true, false, _) => Start::Leave,
-            (true, true, Deletion::Unordered) => Start::Release,
-            (true, true, Deletion::PodsFirst) if has_finalizer(ORPHAN) || !may_have_pods() => {
-                Start::Release
-            }
-            _ => Start::Compose,
+        match (is_deleted, has_finalizer(&self.finalizer())) {
+            (false, _) => Start::Compose,
+            (true, false) => Start::Leave,
+            (true, true) => match self.operator.deletion() {
+                Deletion::Unordered => Start::Release,
+                Deletion::PodsFirst if has_finalizer(ORPHAN) || !may_have_pods() => Start::Release,
+                Deletion::PodsFirst | Deletion::Composed => Start::Compose,
+            },
         }
     }
 

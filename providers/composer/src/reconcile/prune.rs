@@ -19,16 +19,17 @@ impl Reconcile<'_> {
         mut owned: Vec<(Key, Existing, T)>,
         is_known: impl Fn(ResourceKind) -> bool,
     ) -> Vec<(Key, T)> {
-        let is_unwanted =
-            |key: &Key, existing: &Existing| !desired.wants(key) && existing.is_pruned();
-        let mut kinds = self.pruned_kinds().into_iter();
-        let pods_stop = kinds.any(|kind| self.waits_for_pods(kind) && !is_known(kind))
-            || owned.iter().any(|(key, existing, _)| {
-                self.waits_for_pods(key.kind) && is_unwanted(key, existing)
-            });
+        owned.retain(|(key, existing, _)| !desired.wants(key) && existing.is_pruned());
+        // As a rule nothing is to be deleted.
+        if owned.is_empty() {
+            return Vec::new();
+        }
+        let mut serving = self.pruned_kinds();
+        serving.retain(|kind| self.waits_for_pods(*kind));
+        let pods_stop = serving.iter().any(|kind| !is_known(*kind))
+            || owned.iter().any(|(key, _, _)| serving.contains(&key.kind));
         owned.retain(|(key, existing, _)| {
-            let waits = pods_stop && !is_workload(key.kind);
-            is_unwanted(key, existing) && !existing.is_deleted && !waits
+            !existing.is_deleted && (!pods_stop || is_workload(key.kind))
         });
         let pruned = owned.into_iter().map(|(key, _, with)| (key, with));
         pruned.collect()

@@ -213,8 +213,7 @@ impl Cache {
         uid: &str,
     ) -> Vec<(Key, Entry)> {
         let mut made = self.made(reconcile, uid);
-        let is_live = |key: &Key| self.state(key.kind, namespace_of(key)) == State::Live;
-        made.retain(|(key, _)| known.0.contains(&key.kind) && is_live(key));
+        made.retain(|(key, _)| self.is_known(known, key.kind, namespace_of(key)));
         made
     }
 
