@@ -1,6 +1,7 @@
 //! How a desired state is applied, as cases that every runtime has to pass: the cluster in memory and the controller.
 
 mod cases;
+mod deletion;
 mod script;
 
 use provider_composer::{Custom, Key, Operator, Resource, ResourceKind};
