@@ -3,8 +3,7 @@
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts::ServiceStatus;
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
-use provider_composer::{DesiredState, Failure, Lookup, Progress, Reason, Resource, label_pairs};
+use provider_composer::{DesiredState, Failure, Progress, Reason};
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
@@ -14,7 +13,7 @@ use crate::jobs::Jobs;
 use crate::migration::{Migrations, Schema};
 use crate::policy::Policy;
 use crate::prerequisite::{Prerequisite, progress};
-use crate::rollout::{Controller, LOST, Rollout};
+use crate::rollout::{Controller, Rollout, former_part};
 use crate::service::{API, Service};
 use crate::tls::Certificate;
 use crate::users;
@@ -387,22 +386,4 @@ impl<'a> ServiceContext<'a> {
 fn first_unready<'p>(progress: impl Iterator<Item = &'p Progress> + Clone) -> Option<&'p Progress> {
     let unready = progress.clone().find(|progress| !progress.is_ready());
     unready.or_else(|| progress.last())
-}
-
-/// What is waited for while a Deployment or StatefulSet that isn't wanted any more exists: its pods may have former users.
-fn former_part(service: &Service<'_>, desired: &DesiredState) -> Option<Progress> {
-    let labels = service.labels();
-    [Deployment::KIND, StatefulSet::KIND]
-        .into_iter()
-        .find_map(|kind| match service.keys(kind, &label_pairs(&labels)) {
-            Lookup::Found(keys) => {
-                let former = keys.into_iter().find(|key| !desired.wants(key))?;
-                Some(Progress::waiting(
-                    Reason::WaitingFor(kind.kind),
-                    format!("waits for the former {former}, whose pods terminate; {LOST}"),
-                ))
-            }
-            Lookup::Missing => None,
-            Lookup::Unknown(message) => Some(Progress::unknown(&message)),
-        })
 }

@@ -11,7 +11,7 @@ use k8s_openapi::api::apps::v1::{
 };
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, Progress, Reason, Resource, label_pairs};
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
@@ -34,7 +34,7 @@ const START: SignedDuration = SignedDuration::from_secs(60);
 pub(crate) const START_DEADLINE: i32 = 600;
 
 /// What to do where a pod doesn't terminate.
-pub(crate) const LOST: &str = "if one is on a lost node, delete the Node";
+const LOST: &str = "if one is on a lost node, delete the Node";
 
 /// The kind of object that runs a component's pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,6 +252,24 @@ pub fn keep_deployment(service: &Service<'_>, name: &str, desired: &mut DesiredS
             desired.kept.extend(files::found(service).keys);
         }
     }
+}
+
+/// What is waited for while a Deployment or StatefulSet that isn't wanted any more exists: its pods may have former users.
+pub(crate) fn former_part(service: &Service<'_>, desired: &DesiredState) -> Option<Progress> {
+    let labels = service.labels();
+    [Deployment::KIND, StatefulSet::KIND]
+        .into_iter()
+        .find_map(|kind| match service.keys(kind, &label_pairs(&labels)) {
+            Lookup::Found(keys) => {
+                let former = keys.into_iter().find(|key| !desired.wants(key))?;
+                Some(Progress::waiting(
+                    Reason::WaitingFor(kind.kind),
+                    format!("waits for the former {former}, whose pods terminate; {LOST}"),
+                ))
+            }
+            Lookup::Missing => None,
+            Lookup::Unknown(message) => Some(Progress::unknown(&message)),
+        })
 }
 
 /// When a Deployment's last rollout was complete.
