@@ -1,8 +1,8 @@
 //! Parts that need each other are deleted in their order, and pods before what they use.
 
-use lab::{Kind, Result, ensure, eventually, kind, minutes};
+use lab::{Cluster, Kind, Result, ensure, eventually, kind, minutes};
 use provider_runtime::Leadership;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::carried::Running;
 use super::trial::{ordered, trial};
@@ -18,38 +18,20 @@ pub fn parts_go_in_their_order() -> Result<()> {
         cluster.apply(MANIFEST).await?;
         ready(&cluster, "one").await?;
         // Somebody holds the second: the first has to wait for it.
-        cluster
-            .edit(
-                CONFIG_MAP,
-                "default/second",
-                json!({"metadata": {"finalizers": ["lab.c5c3.io/held"]}}),
-            )
-            .await?;
+        set_finalizers(
+            &cluster,
+            CONFIG_MAP,
+            "default/second",
+            json!(["lab.c5c3.io/held"]),
+        )
+        .await?;
         cluster.delete(TRIAL, "default/one").await?;
         eventually("the second is going", minutes(1), async || {
-            let second = cluster.get(CONFIG_MAP, "default/second").await?;
-            ensure!(
-                second.metadata.deletion_timestamp.is_some(),
-                "it isn't deleted"
-            );
-            Ok(())
+            is_going(&cluster, CONFIG_MAP, "default/second").await
         })
         .await?;
-        for _ in 0..3 {
-            running.again(&cluster, "one").await?;
-            let first = cluster.get(CONFIG_MAP, "default/first").await?;
-            ensure!(
-                first.metadata.deletion_timestamp.is_none(),
-                "it went too early"
-            );
-        }
-        cluster
-            .edit(
-                CONFIG_MAP,
-                "default/second",
-                json!({"metadata": {"finalizers": null}}),
-            )
-            .await?;
+        the_first_stays(&cluster, &running).await?;
+        set_finalizers(&cluster, CONFIG_MAP, "default/second", Value::Null).await?;
         eventually("all is gone", minutes(1), async || {
             cluster.gone(CONFIG_MAP, "default/first").await?;
             cluster.gone(TRIAL, "default/one").await
@@ -100,11 +82,7 @@ pub fn pods_are_deleted_before_what_they_use() -> Result<()> {
         cluster.apply(&pod.to_string()).await?;
         cluster.delete(TRIAL, "default/one").await?;
         eventually("the pod terminates", minutes(1), async || {
-            let pod = cluster.get(POD, "default/terminating").await?;
-            ensure!(
-                pod.metadata.deletion_timestamp.is_some(),
-                "it isn't deleted"
-            );
+            is_going(&cluster, POD, "default/terminating").await?;
             let ready = said(&cluster.get(TRIAL, "default/one").await?.data, "Ready")?;
             let message = ready["message"].as_str().unwrap_or_default();
             ensure!(
@@ -114,16 +92,8 @@ pub fn pods_are_deleted_before_what_they_use() -> Result<()> {
             Ok(())
         })
         .await?;
-        for _ in 0..3 {
-            running.again(&cluster, "one").await?;
-            let first = cluster.get(CONFIG_MAP, "default/first").await?;
-            ensure!(
-                first.metadata.deletion_timestamp.is_none(),
-                "it is deleted before the pod"
-            );
-        }
-        let released = json!({"metadata": {"finalizers": null}});
-        cluster.edit(POD, "default/terminating", released).await?;
+        the_first_stays(&cluster, &running).await?;
+        set_finalizers(&cluster, POD, "default/terminating", Value::Null).await?;
         eventually("all is gone", minutes(1), async || {
             cluster.gone(DEPLOYMENT, "default/deployed").await?;
             cluster.gone(TRIAL, "default/one").await?;
@@ -132,4 +102,37 @@ pub fn pods_are_deleted_before_what_they_use() -> Result<()> {
         .await?;
         running.stop().await
     })
+}
+
+/// Sets the finalizers of an object, or removes them.
+async fn set_finalizers(
+    cluster: &Cluster,
+    kind: Kind,
+    name: &str,
+    finalizers: Value,
+) -> Result<()> {
+    let change = json!({"metadata": {"finalizers": finalizers}});
+    cluster.edit(kind, name, change).await.map(drop)
+}
+
+async fn is_going(cluster: &Cluster, kind: Kind, name: &str) -> Result<()> {
+    let object = cluster.get(kind, name).await?;
+    ensure!(
+        object.metadata.deletion_timestamp.is_some(),
+        "it isn't deleted"
+    );
+    Ok(())
+}
+
+/// The first ConfigMap isn't deleted by three more reconciles.
+async fn the_first_stays(cluster: &Cluster, running: &Running) -> Result<()> {
+    for _ in 0..3 {
+        running.again(cluster, "one").await?;
+        let first = cluster.get(CONFIG_MAP, "default/first").await?;
+        ensure!(
+            first.metadata.deletion_timestamp.is_none(),
+            "it is deleted too early"
+        );
+    }
+    Ok(())
 }

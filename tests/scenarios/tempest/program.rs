@@ -33,17 +33,22 @@ of_services = {**options["compute"], **options["network"], **options.get("volume
 print(json.dumps({"options": of_services, "features": features, "asked": cloud.asked}))
 "#;
 
-/// Prepares a cloud that has these flavors and images for tests of some services.
-fn prepared(has: &Value, services: &[&str]) -> Result<Value> {
+/// What a program of Python prints in JSON, with the run's programs beside it. It finds their folder in its first argument.
+fn printed(program: &str, arguments: &[&str]) -> Result<Value> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(tools::tempest()?.join("python3"))
-        .args(["-c", PREPARE])
+        .args(["-c", program])
         .arg(root.join("../providers/tempest/src"))
-        .arg(has.to_string())
-        .args(services)
+        .args(arguments)
         .output()?;
     serde_json::from_slice(&output.stdout)
         .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Prepares a cloud that has these flavors and images for tests of some services.
+fn prepared(has: &Value, services: &[&str]) -> Result<Value> {
+    let has = has.to_string();
+    printed(PREPARE, &[&[has.as_str()], services].concat())
 }
 
 pub fn tempest_creates_what_servers_need() -> Result<()> {
@@ -104,7 +109,6 @@ print(json.dumps([found.volumes, found.endpoints.get("volumev3"), "volume" in fo
 "#;
 
 pub fn tempest_finds_volumes_by_the_type_of_the_catalogue() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let new = "block-storage";
     for (types, expected) in [
         (
@@ -118,13 +122,7 @@ pub fn tempest_finds_volumes_by_the_type_of_the_catalogue() -> Result<()> {
         (json!([new]), json!([new, "https://one", true])),
         (json!(["image"]), json!([null, null, false])),
     ] {
-        let output = Command::new(tools::tempest()?.join("python3"))
-            .args(["-c", TYPES])
-            .arg(root.join("../providers/tempest/src"))
-            .arg(types.to_string())
-            .output()?;
-        let found: Value = serde_json::from_slice(&output.stdout)
-            .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+        let found = printed(TYPES, &[&types.to_string()])?;
         ensure!(found == expected, "{types}: {found}");
     }
     let has = json!({ "flavors": [], "images": [], "networks": [], "volumes": new });
@@ -164,20 +162,13 @@ print(json.dumps(run.lacking(chosen, skipped, {"network": found}, config)))
 "#;
 
 pub fn tempest_says_that_a_cloud_lacks_a_network() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let scenario = "tempest.scenario.test_network_basic_ops.A.test_b[compute,id-1,network,smoke]";
     let users = "tempest.api.identity.v3.test_users.A.test_b[id-2]";
     let routers = "tempest.api.network.test_routers.A.test_b[id-3]";
     let says = |given: &str, found: &Value, skipped: &[&str]| -> Result<Value> {
-        let output = Command::new(tools::tempest()?.join("python3"))
-            .args(["-c", LACKING])
-            .arg(root.join("../providers/tempest/src"))
-            .args([given, &found.to_string()])
-            .arg(json!([users, scenario, routers]).to_string())
-            .arg(json!(skipped).to_string())
-            .output()?;
-        serde_json::from_slice(&output.stdout)
-            .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
+        let [found, chosen, skipped] =
+            [found, &json!([users, scenario, routers]), &json!(skipped)].map(Value::to_string);
+        printed(LACKING, &[given, &found, &chosen, &skipped])
     };
     let usual = "[network]\nendpoint_type = internal\n";
     let chosen = "[network]\npublic_network_id = 1\n";
@@ -226,21 +217,14 @@ print(json.dumps(run.select(names, set(services), "smoke", "")))
 "#;
 
 pub fn tempest_chooses_tests_by_their_services() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let server = "tempest.scenario.test_server_basic_ops.A.test_b[compute,id-1,network,smoke]";
     let flavors = "tempest.api.compute.flavors.test_flavors.A.test_b[id-2,smoke]";
     let objects =
         "tempest.scenario.test_object_storage_basic_ops.A.test_b[id-3,object_storage,smoke]";
     let horizon = "tempest.scenario.test_dashboard_basic_ops.A.test_b[dashboard,id-4,smoke]";
     let chosen = |services: &[&str]| -> Result<Value> {
-        let output = Command::new(tools::tempest()?.join("python3"))
-            .args(["-c", CHOSEN])
-            .arg(root.join("../providers/tempest/src"))
-            .arg(json!(services).to_string())
-            .arg(json!([server, flavors, objects, horizon]).to_string())
-            .output()?;
-        serde_json::from_slice(&output.stdout)
-            .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
+        let names = json!([server, flavors, objects, horizon]).to_string();
+        printed(CHOSEN, &[&json!(services).to_string(), &names])
     };
     let cases: [(&[&str], Value); 3] = [
         (&["compute"], json!([flavors])),
@@ -271,15 +255,8 @@ except run.Refused as refused:
 
 /// Scenarios connect to servers also where Tempest is told not to, and fail: pods don't reach servers' networks.
 pub fn tempest_leaves_out_tests_that_connect_to_servers() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let left_out = |validation: &str, chosen: &[&str]| -> Result<Value> {
-        let output = Command::new(tools::tempest()?.join("python3"))
-            .args(["-c", CONNECTING])
-            .arg(root.join("../providers/tempest/src"))
-            .args([validation, &json!(chosen).to_string()])
-            .output()?;
-        serde_json::from_slice(&output.stdout)
-            .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
+        printed(CONNECTING, &[validation, &json!(chosen).to_string()])
     };
     let network = "tempest.scenario.test_network_basic_ops.TestNetworkBasicOps.test_network_basic_ops[id-1,smoke]";
     let server = "tempest.scenario.test_server_basic_ops.TestServerBasicOps.test_server_basic_ops[id-2,smoke]";
@@ -362,15 +339,8 @@ with tempfile.TemporaryDirectory() as folder:
 "#;
 
 pub fn tempest_keeps_the_logs_of_ten_runs_without_passwords() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let body = r#"Body: {"user": {"name": "a", "password": "s3\"cret", "id": 1}} {"keypair": {"private_key": "s3cret"}}"#;
-    let output = Command::new(tools::tempest()?.join("python3"))
-        .args(["-c", LOG])
-        .arg(root.join("../providers/tempest/src"))
-        .args(["one failed\n", body])
-        .output()?;
-    let said: Value = serde_json::from_slice(&output.stdout)
-        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+    let said = printed(LOG, &["one failed\n", body])?;
     let masked = r#"Body: {"user": {"name": "a", "password": "***", "id": 1}} {"keypair": {"private_key": "***"}}"#;
     let log = format!("{{\"failed\": 1}}\none failed\n{masked}");
     // Ten, and the folder of the file system.
