@@ -242,12 +242,17 @@ fn why_image_is_unready(
         None if !is_final(&progressing.reason) && progressing.reason != "TransientError" => {
             "it isn't in Glance yet, and K-ORC downloads one image at a time".to_owned()
         }
-        _ => format!(
-            "the download failed: see `kubectl describe image {} -n {}`",
-            key.name,
-            key.namespace.as_deref().unwrap_or_default()
-        ),
+        _ => format!("the download failed: {}", details(key)),
     }
+}
+
+/// Returns where the details about an image are.
+pub(super) fn details(key: &Key) -> String {
+    format!(
+        "see `kubectl describe image {} -n {}`",
+        key.name,
+        key.namespace.as_deref().unwrap_or_default()
+    )
 }
 
 pub(super) fn waiting(key: &Key, why: &str) -> Progress {
