@@ -120,7 +120,10 @@ fn endpoint(
     let name = format!("{}-{interface}", service.name);
     let state = korc.want(&name, &endpoint, turn)?;
     match state.id {
-        Some(id) => place(korc, &name, id, answer),
+        Some(id) => {
+            let placed = place(korc, &name, id, answer)?;
+            Ok(first_unready([state.progress, placed]))
+        }
         None => Ok(state.progress),
     }
 }

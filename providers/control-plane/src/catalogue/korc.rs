@@ -43,7 +43,7 @@ pub(super) struct State {
     pub(super) id: Option<String>,
     /// How far it has come.
     pub(super) progress: Progress,
-    /// K-ORC's message, if it doesn't try again.
+    /// K-ORC's message, if it doesn't try again to create the object, or to change one that can be used.
     pub(super) given_up: Option<String>,
 }
 
@@ -121,14 +121,18 @@ impl<'a> Korc<'a> {
         let condition = |type_| self.observed.condition(key, type_);
         let id = object.pointer("/status/id").and_then(Value::as_str);
         let id = id.filter(|id| !id.is_empty());
-        let available = condition("Available");
+        let (available, progressing) = (condition("Available"), condition("Progressing"));
+        let given_up = match &progressing {
+            Lookup::Found(Some(it)) if is_final(&it.reason) => Some(it.message.clone()),
+            _ => None,
+        };
         if let (Some(id), Lookup::Found(Some(available))) = (id, &available)
             && available.status == "True"
         {
             return State {
                 id: Some(id.to_owned()),
                 progress: Progress::Ready,
-                given_up: None,
+                given_up,
             };
         }
         let why = |it: &Condition| match key.kind == Image::KIND {
@@ -138,8 +142,7 @@ impl<'a> Korc<'a> {
             }
             false => it.message.clone(),
         };
-        let mut given_up = None;
-        let progress = match (available, condition("Progressing")) {
+        let progress = match (available, progressing) {
             (Lookup::Unknown(message), _) | (_, Lookup::Unknown(message)) => {
                 Progress::Unknown { message }
             }
@@ -148,7 +151,6 @@ impl<'a> Korc<'a> {
                     "K-ORC gave up on {key}: {}; correct the cause, then delete {key} to retry",
                     why(&it)
                 );
-                given_up = Some(it.message);
                 Progress::failed(Reason::RefusedByKORC, message)
             }
             (_, Lookup::Found(Some(it))) => waiting(key, &why(&it)),

@@ -87,17 +87,17 @@ fn user(
     let user = Made::new(&korc.cloud, user).detached();
     let user = korc.want(TENANT, &user, turn)?;
     let granted = match (domain.id, project.id, user.id) {
-        (Some(domain), Some(project), Some(user)) => roles(
-            korc,
-            access,
-            Scope::Domain(domain),
-            Scope::Project(project),
-            &user,
-        )?,
-        _ => first_unready([domain.progress, project.progress, user.progress]),
+        (Some(domain), Some(project), Some(user)) => {
+            let (domain, project) = (Scope::Domain(domain), Scope::Project(project));
+            Some(roles(korc, access, domain, project, &user)?)
+        }
+        _ => None,
     };
     let clouds = clouds(korc, secret, &password)?;
-    Ok(first_unready([granted, clouds]))
+    let created = [domain.progress, project.progress, user.progress];
+    Ok(first_unready(
+        created.into_iter().chain(granted).chain([clouds]),
+    ))
 }
 
 /// Grants the user its roles, and revokes the administrator's where it should have none.

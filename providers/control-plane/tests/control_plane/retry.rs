@@ -11,6 +11,7 @@ const REFUSED: &str = "invalid configuration creating resource: Post \"https://n
                        10.96.6.206:8774: connect: connection refused";
 const IMAGE_REFUSED: &str = "invalid configuration creating image: Post \"https://glance.openstack.svc.cluster.local:9292/v2/images\": EOF";
 const PROJECT_REFUSED: &str = "invalid configuration creating resource: Post \"https://keystone.openstack.svc.cluster.local:5000/v3/projects\": EOF";
+const CHANGE_REFUSED: &str = "invalid configuration updating resource: Patch \"https://keystone.openstack.svc.cluster.local:5000/v3/users/123\": EOF";
 
 fn of_korc(kind: &'static str, plural: &'static str, name: &str) -> Key {
     let kind = ResourceKind::namespaced("openstack.k-orc.cloud", "v1alpha1", kind, plural);
@@ -175,4 +176,24 @@ fn object_that_stays_in_openstack_is_retried_by_its_name(
     stage.cluster.wait(SignedDuration::from_secs(30));
     stage.settle();
     assert_eq!(*spec(&stage, &key), before);
+}
+
+#[rstest]
+#[case::user(of_korc("User", "users", "glance"), "KORCReady")]
+#[case::endpoint(of_korc("Endpoint", "endpoints", "glance-internal"), "KORCReady")]
+#[case::tenant(of_korc("User", "users", "tenant"), "AccessReady")]
+fn change_of_what_exists_is_retried_and_waited_for(#[case] key: Key, #[case] condition: &str) {
+    let mut stage = Stage::running(json!({ "access": "Domain" }));
+    let before = spec(&stage, &key).clone();
+    say(&mut stage, &key, "True", CHANGE_REFUSED);
+    assert_ne!(*spec(&stage, &key), before);
+
+    say(&mut stage, &key, "True", CHANGE_REFUSED);
+    let (status, _, message) = stage.condition(condition);
+    assert_eq!(status, "False");
+    assert!(message.contains(&key.to_string()), "{message}");
+    assert!(message.contains("is repeated"), "{message}");
+
+    stage.simulate();
+    assert_eq!(stage.condition(condition).0, "True");
 }
