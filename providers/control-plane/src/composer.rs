@@ -70,13 +70,20 @@ impl Composer for ControlPlaneComposer {
     ) -> Result<ControlPlaneStatus, Failure> {
         let mut recipe = Recipe::of(subject, observed);
         if subject.is_deleted() {
-            return deletion::dissolve(&recipe, desired);
+            return deletion::dissolve(&mut recipe, desired);
         }
         alone(subject, observed)?;
         recipe.graph.check()?;
+        let mut survey = survey(&recipe, GRAPH.iter());
+        let is = |node: Node, what: fn(&Sight) -> bool| survey.get(&node).is_some_and(what);
+        let unwanted = recipe.graph.keep_needed(
+            |node| is(node, Sight::exists),
+            |node| is(node, Sight::may_exist),
+        );
+        let removal = deletion::removal(&unwanted, &survey);
+        survey.retain(|node, _| recipe.graph.contains(*node));
         recipe.network(desired);
         recipe.public_certificates(desired);
-        let mut survey = survey(&recipe, recipe.graph.steps());
         let public = catalogue(&recipe, &mut survey, desired)?;
         let networks = catalogue::networks(&recipe, &survey, desired)?;
         recipe.wait_for_external_network(networks.external.as_ref(), &mut survey);
@@ -110,6 +117,9 @@ impl Composer for ControlPlaneComposer {
         let verified = recipe.verified(&survey, &mut desired.conditions);
         recipe.report_exposure(&survey, &public, &mut desired.conditions);
         recipe.report_pools(&mut desired.conditions);
+        if let Some(progress) = removal {
+            desired.conditions.note("RemovedPartsDeleted", &progress);
+        }
         Ok(ControlPlaneStatus {
             infrastructure,
             connection,

@@ -1,15 +1,15 @@
-//! A control plane goes in the reverse order of the graph.
+//! A control plane, and what it doesn't want any more, is deleted in the reverse order of the graph.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use c5c3_api::control_plane::ControlPlaneStatus;
-use provider_composer::{Access, DesiredState, Failure, Progress, Reason, ResourceKind};
+use provider_composer::{Access, DesiredState, Failure, Lookup, Progress, Reason, ResourceKind};
 
 use crate::catalogue;
 use crate::graph::{GRAPH, Node, needed_by};
 use crate::recipe::Recipe;
-use crate::survey::survey;
+use crate::survey::{Sight, Survey, survey};
 
 /// Where K-ORC's kinds are.
 const KORC: &str = "openstack.k-orc.cloud";
@@ -19,7 +19,7 @@ const KORC: &str = "openstack.k-orc.cloud";
 /// # Errors
 /// What is left can't be read.
 pub fn dissolve(
-    recipe: &Recipe<'_>,
+    recipe: &mut Recipe<'_>,
     desired: &mut DesiredState,
 ) -> Result<ControlPlaneStatus, Failure> {
     let survey = survey(recipe, GRAPH.iter());
@@ -45,21 +45,40 @@ pub fn dissolve(
         }
     }
     if !left.is_empty() {
+        let is_left = |node| left.contains(&node);
+        recipe.graph.keep_needed(is_left, is_left);
         recipe.network(desired);
         recipe.keep_authority(desired);
     }
+    desired.conditions.set("Ready", &waiting(&left, &survey));
+    Ok(recipe.subject.status.clone())
+}
+
+/// What the deletion of nodes waits for that aren't wanted and may exist; none where none of them is known to exist.
+pub fn removal(unwanted: &BTreeSet<Node>, survey: &Survey) -> Option<Progress> {
+    let exists = |node: &Node| survey.get(node).is_some_and(Sight::exists);
+    unwanted
+        .iter()
+        .any(exists)
+        .then(|| waiting(unwanted, survey))
+}
+
+/// Names what is left to delete, and says what the first waits for that is being deleted or can't be read.
+fn waiting(left: &BTreeSet<Node>, survey: &Survey) -> Progress {
     let names: Vec<String> = left.iter().map(|node| node.step().title()).collect();
     let mut message = format!(
         "being deleted in reverse dependency order; left: {}",
         names.join(", ")
     );
-    let mut deleted = survey.iter().filter(|(_, sight)| sight.is_deleted());
-    if let Some((node, sight)) = deleted.find(|(_, sight)| !sight.message().is_empty()) {
+    let each = survey.iter().filter(|(node, _)| left.contains(*node));
+    let mut holding = each.filter(|(_, sight)| {
+        let is_unknown = matches!(sight.object, Lookup::Unknown(_));
+        (sight.is_deleted() || is_unknown) && !sight.message().is_empty()
+    });
+    if let Some((node, sight)) = holding.next() {
         let _ = write!(message, "; {}: {}", node.step().title(), sight.message());
     }
-    let progress = Progress::waiting(Reason::Deleting, message);
-    desired.conditions.set("Ready", &progress);
-    Ok(recipe.subject.status.clone())
+    Progress::waiting(Reason::Deleting, message)
 }
 
 /// Whether anything of the catalogue may have been made.

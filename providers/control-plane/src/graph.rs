@@ -14,7 +14,11 @@ use provider_openstack::{NEUTRON, SERVICES, ServiceDefinition};
 /// ready, and Nova without Glance doesn't wait for Glance. Only Keystone can't be left out. It also leaves out databases, message
 /// buses and caches that no enabled service uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Graph(BTreeSet<Node>);
+pub struct Graph {
+    parts: BTreeSet<Node>,
+    /// What is being deleted.
+    removed: BTreeSet<Node>,
+}
 
 impl Graph {
     /// The part of the graph that is wanted.
@@ -46,7 +50,37 @@ impl Graph {
             .flat_map(|node| node.step().connects())
             .collect();
         let is_used = |node: &Node| node.step().phase != INFRASTRUCTURE || used.contains(node);
-        Self(enabled.into_iter().filter(is_used).collect())
+        Self {
+            parts: enabled.into_iter().filter(is_used).collect(),
+            removed: BTreeSet::new(),
+        }
+    }
+
+    /// Adds nodes that exist though they aren't wanted any more, and that others of these need: they are deleted in the reverse order of the
+    /// graph, as those of a control plane that is deleted. Returns all nodes that may exist and aren't wanted.
+    pub fn keep_needed(
+        &mut self,
+        exists: impl Fn(Node) -> bool,
+        may_exist: impl Fn(Node) -> bool,
+    ) -> BTreeSet<Node> {
+        let nodes = GRAPH.iter().map(|step| step.node);
+        let unwanted: BTreeSet<Node> = nodes
+            .filter(|node| !self.contains(*node) && may_exist(*node))
+            .collect();
+        // What can't be read isn't deleted, and must not be created.
+        let is_needed = |node: &Node| {
+            exists(*node) && needed_by(*node).any(|step| unwanted.contains(&step.node))
+        };
+        let (needed, removed): (BTreeSet<Node>, BTreeSet<Node>) =
+            unwanted.iter().copied().partition(is_needed);
+        self.parts.extend(needed);
+        self.removed = removed;
+        unwanted
+    }
+
+    /// The nodes that aren't wanted, and that are deleted, if they exist: nothing else needs them.
+    pub fn removed(&self) -> &BTreeSet<Node> {
+        &self.removed
     }
 
     /// Checks that nothing is wanted that can't be without what isn't.
@@ -72,12 +106,12 @@ impl Graph {
 
     /// The nodes, each after all that it needs.
     pub fn steps(&self) -> impl Iterator<Item = &'static Step> {
-        GRAPH.iter().filter(|step| self.0.contains(&step.node))
+        GRAPH.iter().filter(|step| self.contains(step.node))
     }
 
     /// Whether a node belongs to it.
     pub fn contains(&self, node: Node) -> bool {
-        self.0.contains(&node)
+        self.parts.contains(&node)
     }
 
     /// What a node waits for.

@@ -43,6 +43,11 @@ impl Sight {
         self.progress.message()
     }
 
+    /// Whether it is known to exist.
+    pub fn exists(&self) -> bool {
+        matches!(self.object, Lookup::Found(_))
+    }
+
     /// Whether it may exist: then it mustn't be taken for missing.
     pub fn may_exist(&self) -> bool {
         !self.object.is_missing()

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use provider_composer::{Failure, Key, Lookup, Progress, Reason};
+use provider_composer::{Failure, Key, Lookup, Progress, Reason, Resource};
 
 use c5c3_api::control_plane::CloudCredentialsRef;
 use c5c3_api::credential_rotation::RotationType;
 use c5c3_kinds::korc::{ApplicationCredential, Made, User};
+use k8s_openapi::api::core::v1::Secret;
 use provider_openstack::{Rotations, numbered};
 
 use super::access::secret_value;
@@ -16,7 +17,7 @@ use super::korc::{Korc, PROJECT};
 use crate::credentials::keystone::{Answer, Change, Scope};
 use crate::credentials::{
     CLOUD, DEFAULT, ID, Login, Password, SECRET, SERVICE_USER, Sealed, ServiceUser, Site, Standing,
-    deliver, hold, service_users, write,
+    deliver, hold, removed_users, service_users, write,
 };
 
 /// Composes the users with all that is theirs. None waits for another.
@@ -30,8 +31,26 @@ pub(super) fn compose(
     let users: Vec<_> = service_users(korc.recipe)
         .map(|user| compose_one(korc, imports, answer, &site, user))
         .collect();
+    for user in removed_users(korc.recipe) {
+        keep(korc, user);
+    }
     let progress: Vec<Progress> = users.into_iter().collect::<Result<_, Failure>>()?;
     Ok(first_unready(progress))
+}
+
+/// Keeps a user, and all that pods log in with as it. What can't be listed is kept in any case.
+fn keep(korc: &mut Korc<'_>, user: &ServiceUser) {
+    let (recipe, namespace) = (korc.recipe, korc.recipe.namespace());
+    korc.desired
+        .keep(Key::of::<Made<User>>(namespace, user.name));
+    for name in [user.clouds(), user.credentials()] {
+        hold(recipe, korc.desired, &name);
+    }
+    for kind in [Made::<ApplicationCredential>::KIND, Secret::KIND] {
+        let label = [(SERVICE_USER, user.name)];
+        let keys = korc.observed.keys(kind, namespace, &label);
+        korc.desired.kept.extend(keys.found().unwrap_or_default());
+    }
 }
 
 fn compose_one(

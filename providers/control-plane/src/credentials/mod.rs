@@ -18,4 +18,4 @@ pub(crate) use sealed::{Line, Sealed};
 pub(crate) use standing::Used;
 pub(crate) use standing::{Credential, SERVICE_USER, Standing};
 pub use users::{ID, SECRET, ServiceUser, service_users};
-pub(crate) use users::{by_name, consumers};
+pub(crate) use users::{by_name, consumers, removed_users};

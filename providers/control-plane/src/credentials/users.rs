@@ -45,6 +45,12 @@ pub fn service_users(recipe: &Recipe<'_>) -> impl Iterator<Item = &'static Servi
     ALL.iter().filter(is_part)
 }
 
+/// The service users of parts that are being deleted: pods of these may still use them.
+pub(crate) fn removed_users(recipe: &Recipe<'_>) -> impl Iterator<Item = &'static ServiceUser> {
+    let removed = recipe.graph.removed().iter();
+    removed.filter_map(|node| by_name(node.step().name))
+}
+
 /// A service user by its name.
 pub(crate) fn by_name(name: &str) -> Option<&'static ServiceUser> {
     ALL.iter().find(|user| user.name == name)

@@ -28,7 +28,7 @@ fn leaving() -> Stage {
 }
 
 /// What is being deleted.
-fn going(stage: &Stage) -> Vec<Key> {
+pub(crate) fn going(stage: &Stage) -> Vec<Key> {
     let objects = stage.cluster.objects().iter();
     objects
         .filter(|(key, object)| {

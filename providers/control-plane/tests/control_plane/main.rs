@@ -23,6 +23,7 @@ mod passwords;
 mod pools;
 mod recovery;
 mod release;
+mod removal;
 mod retry;
 mod sizes;
 mod verified;

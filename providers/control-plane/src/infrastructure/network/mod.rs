@@ -14,7 +14,7 @@ use k8s_openapi::api::networking::v1::{
     NetworkPolicyPort, NetworkPolicySpec,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use provider_composer::DesiredState;
+use provider_composer::{DesiredState, Key};
 use provider_openstack::{Egress, pods_of};
 
 use super::placement;
@@ -34,13 +34,13 @@ const SOLVERS: &str = "acme-solvers";
 /// Label of these pods.
 const SOLVER: &str = "acme.cert-manager.io/http01-solver";
 impl Recipe<'_> {
-    /// Composes the NetworkPolicies of a control plane's namespace.
+    /// Composes the NetworkPolicies of a control plane's namespace. Those of parts that are being deleted stay as they are, and their pods
+    /// still reach what they use.
     pub(crate) fn network(&self, desired: &mut DesiredState) {
         let rules = |pods: &Pods| (self.ingress(pods), self.egress(pods));
         let each = self.pods(|_| true).map(|pods| {
             let label = BTreeMap::from([(pods.label.0.to_owned(), pods.label.1.to_owned())]);
-            let name = format!("connections-{}", pods.name);
-            (name, label, rules(pods))
+            (pods.policy(), label, rules(pods))
         });
         let dns = (
             DEFAULT.to_owned(),
@@ -75,6 +75,13 @@ impl Recipe<'_> {
             };
             desired.apply(self.namespace(), &name, &policy);
         }
+        let removed = PODS.iter().filter(|pods| self.is_removed(pods));
+        let kept = removed.map(|pods| Key::of::<NetworkPolicy>(self.namespace(), &pods.policy()));
+        desired.kept.extend(kept);
+    }
+
+    fn is_removed(&self, pods: &Pods) -> bool {
+        self.graph.removed().contains(&pods.node)
     }
 
     /// The pods that this control plane has, of some parts.
@@ -84,7 +91,10 @@ impl Recipe<'_> {
     }
 
     fn ingress(&self, pods: &Pods) -> Vec<Allowed> {
-        let clients = self.pods(|node| node.step().connects().any(|server| server == pods.node));
+        let connects = |node: Node| node.step().connects().any(|server| server == pods.node);
+        let removed = PODS.iter().filter(|pods| self.is_removed(pods));
+        let removed = removed.filter(|client| connects(client.node));
+        let clients = self.pods(connects).chain(removed);
         let clients = (clients.map(peer).collect(), pods.serves.as_slice());
         let operators = pods_of(&self.spec().global.network.operator_namespaces.0);
         let operators = (operators.into_iter().collect(), pods.managed);

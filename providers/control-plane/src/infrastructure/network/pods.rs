@@ -10,7 +10,7 @@ use crate::graph::Node;
 
 /// Pods of one part of a control plane.
 pub(super) struct Pods {
-    /// What they are called, and their NetworkPolicy.
+    /// What they are called.
     pub(super) name: &'static str,
     pub(super) node: Node,
     /// A label that only they have.
@@ -23,6 +23,13 @@ pub(super) struct Pods {
     pub(super) agents: &'static [u16],
     /// What they connect to beyond other parts.
     pub(super) egress: &'static [Egress],
+}
+
+impl Pods {
+    /// The name of their NetworkPolicy.
+    pub(super) fn policy(&self) -> String {
+        format!("connections-{}", self.name)
+    }
 }
 
 /// The pods of a service, whose operator opens its API's ports.
