@@ -36,6 +36,7 @@ pub fn drivers() -> Vec<Box<dyn Driver>> {
         Box::new(provider_openstack_driver::Neutron::default()),
         Box::new(provider_openstack_driver::Nova::default()),
         Box::new(provider_openstack_driver::Flavors::default()),
+        Box::new(provider_openstack_driver::RabbitMq),
         Box::new(provider_ovsdb_driver::Ovsdb),
     ]
 }

@@ -6,14 +6,14 @@ use c5c3_api::Generation;
 use function_c5c3::Claims;
 use jiff::Timestamp;
 use provider_composer::Operator;
-use provider_control_plane::credentials::{flavors, keystone, neutron};
+use provider_control_plane::credentials::{flavors, keystone, neutron, rabbitmq};
 use provider_operators::control_plane_operators;
 use serde_json::{Value, json};
 
 use crate::Error;
 use crate::composite::composite;
 use crate::compositions::Compositions;
-use crate::controller::{Controller, Flavors, Keystone, Neutron, Simulated, stored};
+use crate::controller::{Controller, Flavors, Keystone, Neutron, RabbitMq, Simulated, stored};
 use crate::crossplane::required::Wanted;
 use crate::crossplane::{Composite, Crossplane};
 use crate::input::{Files, Given};
@@ -123,10 +123,12 @@ fn external() -> BTreeMap<&'static str, Box<dyn Simulated>> {
     let identity: Box<dyn Simulated> = Box::new(Keystone::default());
     let network: Box<dyn Simulated> = Box::new(Neutron::default());
     let compute: Box<dyn Simulated> = Box::new(Flavors::default());
+    let messaging: Box<dyn Simulated> = Box::new(RabbitMq);
     BTreeMap::from([
         (keystone::SYSTEM, identity),
         (neutron::SYSTEM, network),
         (flavors::SYSTEM, compute),
+        (rabbitmq::SYSTEM, messaging),
     ])
 }
 

@@ -4,6 +4,7 @@ mod external;
 mod flavors;
 mod keystone;
 mod neutron;
+mod rabbitmq;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ pub use external::Simulated;
 pub use flavors::Flavors;
 pub use keystone::Keystone;
 pub use neutron::Neutron;
+pub use rabbitmq::RabbitMq;
 use source::InCluster;
 pub use source::stored;
 

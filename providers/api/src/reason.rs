@@ -138,6 +138,9 @@ reasons! {
         /// No backup has succeeded for a whole interval of `backup.schedule`. Look at the Job that the message names, and at its
         /// volume or bucket.
         BackupOverdue,
+        /// RabbitMQ blocks all publishers while one of its members lacks disk space or memory: do what the message says.
+        /// [The alarms end by themselves](control-planes.md#alarms-of-rabbitmq).
+        ResourceAlarm,
     }
     "A CredentialRotation or SecretAggregate" {
         /// `targetServiceUser` must be the name of one of K-ORC's Users in this namespace, for instance `glance`, or of a service with

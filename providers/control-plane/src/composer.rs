@@ -84,6 +84,7 @@ impl Composer for ControlPlaneComposer {
         survey.retain(|node, _| recipe.graph.contains(*node));
         recipe.network(desired);
         recipe.public_certificates(desired);
+        let unobserved = recipe.alarms(&mut survey, desired);
         let public = catalogue(&recipe, &mut survey, desired)?;
         let networks = catalogue::networks(&recipe, &survey, desired)?;
         recipe.wait_for_external_network(networks.external.as_ref(), &mut survey);
@@ -97,6 +98,9 @@ impl Composer for ControlPlaneComposer {
         }
         // Before what waits for services: Ready says the first that it waits for.
         let status = status::write(&recipe, &rollout, &survey, &mut desired.conditions);
+        if let Some(unobserved) = unobserved {
+            desired.conditions.note("RabbitMQObserved", &unobserved);
+        }
         catalogue::offers(&recipe, &survey, desired)?;
         networks.report(&mut desired.conditions);
         if survey.get(&Node::MariaDb).is_some_and(Sight::may_exist) {

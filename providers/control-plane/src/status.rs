@@ -16,6 +16,9 @@ use crate::survey::{Survey, is_optional, memcached_update};
 /// The first of the phases of services other than Keystone.
 const SERVICES: u8 = 4;
 
+/// The condition of the infrastructure.
+pub const INFRASTRUCTURE_READY: &str = "InfrastructureReady";
+
 /// Writes the status, and what holds: of the infrastructure, of Keystone, of the catalogue, of the services all and each, and
 /// of the release.
 pub fn write(
@@ -32,7 +35,7 @@ pub fn write(
         unready.map_or(Progress::Ready, |sight| sight.progress.clone())
     };
     conditions.set(
-        "InfrastructureReady",
+        INFRASTRUCTURE_READY,
         &sum(&|step| step.phase == INFRASTRUCTURE),
     );
     for node in [Node::Keystone, Node::Catalogue] {

@@ -28,6 +28,11 @@ pub(crate) enum Error {
     )]
     NoCertificate,
     #[error(
+        "ca.crt, which the certificate of {server} is checked against, holds no certificate in PEM: correct it in the Secret with that \
+         certificate"
+    )]
+    NoAuthority { server: String },
+    #[error(
         "this system knows no certificates to check a service's against: put those under the key cacert of the Secret \
          with the clouds.yaml"
     )]
@@ -109,6 +114,7 @@ impl From<Error> for DriverError {
             | Error::Unverified { .. }
             | Error::NoUrl { .. }
             | Error::NoCertificate
+            | Error::NoAuthority { .. }
             | Error::NoRoots
             | Error::NoServer { .. }
             | Error::Unauthenticated { .. }

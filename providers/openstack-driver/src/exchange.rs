@@ -81,6 +81,8 @@ pub(crate) struct Endpoint {
     host: String,
     /// The version of the API that requests are of.
     version: Option<&'static str>,
+    /// The header `authorization`, where requests have no token.
+    authorization: Option<String>,
     /// The largest answer, in bytes.
     largest: usize,
     /// How long an answer to a request may take that creates something.
@@ -106,7 +108,21 @@ impl Endpoint {
             },
             url: url.trim_end_matches('/').to_owned(),
             version,
+            authorization: None,
         })
+    }
+
+    /// The same, where requests have a user and a password, in Base64 with a colon between.
+    pub(crate) fn with_login(self, login: &str) -> Self {
+        Self {
+            authorization: Some(format!("Basic {login}")),
+            ..self
+        }
+    }
+
+    /// The service and its host, for messages.
+    pub(crate) fn server(&self) -> String {
+        self.server.clone()
     }
 
     /// Fails unless it is among the hosts with addresses, if there are any. A host may be an address itself, which nothing resolves.
@@ -155,7 +171,7 @@ impl Exchange {
 
     /// The service and its host, for messages.
     pub(crate) fn server(&self) -> String {
-        self.endpoint.server.clone()
+        self.endpoint.server()
     }
 
     /// Sends a request to a path below the URL. `what` says what it is for.
@@ -180,6 +196,9 @@ impl Exchange {
         }
         if let Some(token) = token {
             request = request.header("x-auth-token", token);
+        }
+        if let Some(authorization) = &self.endpoint.authorization {
+            request = request.header("authorization", authorization);
         }
         let content = match body {
             Some(body) => {

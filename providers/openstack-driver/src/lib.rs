@@ -1,5 +1,5 @@
 //! The drivers of OpenStack's services: Keystone, Neutron and Nova's flavors, where K-ORC has no kind or field for something, and Nova with
-//! Placement, for leased nodes.
+//! Placement, for leased nodes. RabbitMQ is asked for its alarms, which its operator doesn't report.
 //!
 //! The requests are in [`provider_control_plane::credentials`] and in [`provider_hypervisor_pool::nova`]. Services are
 //! found, and authenticated at, by a clouds.yaml. A token is used as long as it is valid.
@@ -16,6 +16,7 @@ mod identity;
 mod lists;
 mod network;
 mod placement;
+mod rabbitmq;
 mod session;
 
 use std::collections::{BTreeMap, HashMap};
@@ -31,6 +32,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::Error;
+pub use crate::rabbitmq::RabbitMq;
 use crate::session::{Access, Session};
 
 /// More clouds than this are not remembered at once: each new credential of one is another.

@@ -6,6 +6,7 @@ pub mod flavors;
 pub mod keystone;
 pub mod neutron;
 mod password;
+pub mod rabbitmq;
 mod sealed;
 mod standing;
 mod users;

@@ -1,5 +1,6 @@
 //! Databases, message bus and caches: what is made, and what services are told of it.
 
+mod alarms;
 pub(crate) mod authority;
 mod backup;
 mod hypervisor_access;

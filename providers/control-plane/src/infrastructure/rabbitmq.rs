@@ -20,7 +20,7 @@ use super::{RABBITMQ, Sizes, bounds, placement, requirements};
 use crate::recipe::Recipe;
 
 /// The Certificate, and the Secret with it.
-const CERTIFICATE: &str = "openstack-rabbitmq-tls";
+pub(super) const CERTIFICATE: &str = "openstack-rabbitmq-tls";
 
 /// The URL that the topology operator connects to
 /// (<https://www.rabbitmq.com/kubernetes/operator/using-topology-operator#non-operator>).
@@ -163,7 +163,7 @@ impl Recipe<'_> {
     }
 
     /// A name that the certificate has.
-    fn rabbitmq_host(&self) -> String {
+    pub(super) fn rabbitmq_host(&self) -> String {
         format!("{RABBITMQ}.{}.svc", self.namespace())
     }
 

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod alarms;
 mod answers;
 mod any_size;
 mod anything;

@@ -1,8 +1,9 @@
-//! The drivers of Keystone, Nova and Neutron, against a server that answers as these do.
+//! The drivers of Keystone, Nova, Neutron and RabbitMQ, against a server that answers as these do.
 
 #![cfg(test)]
 
 mod aggregates;
+mod alarms;
 mod answers;
 mod compute_services;
 mod flavors;

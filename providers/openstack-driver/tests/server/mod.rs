@@ -35,7 +35,7 @@ pub const NEVER: u16 = 0;
 /// What the server was asked, one line each.
 pub type Log = Arc<Mutex<Vec<String>>>;
 
-/// What the log has of a request: of its line, the version of its API, and its body.
+/// What the log has of a request: of its line, the version of its API or else how it is authenticated without a token, and its body.
 pub type Logged = fn(&str, &str, Option<BTreeMap<String, Value>>) -> Option<String>;
 
 /// Logs all of every request except those for tokens.
@@ -61,7 +61,9 @@ async fn respond(
     if status == NEVER {
         std::future::pending::<()>().await;
     }
-    let version = request.headers().get("openstack-api-version");
+    let headers = request.headers();
+    let version = headers.get("openstack-api-version");
+    let version = version.or_else(|| headers.get("authorization"));
     let version = version.and_then(|version| version.to_str().ok());
     let version = version.unwrap_or_default().to_owned();
     let content = request.into_body().collect().await;

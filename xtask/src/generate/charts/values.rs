@@ -80,8 +80,8 @@ struct OperatorNetwork {
     #[educe(Default = vec![443, 6443])]
     #[schemars(inner(range(min = 1)))]
     api_server_ports: Vec<u16>,
-    /// Ports of Keystone, Nova, Placement and Neutron, and of the databases of OVN.
-    #[educe(Default = vec![443, 5000, 6641, 6642, 8774, 8778, 9696])]
+    /// Ports of Keystone, Nova, Placement and Neutron, of the databases of OVN, and of RabbitMQ's management.
+    #[educe(Default = vec![443, 5000, 6641, 6642, 8774, 8778, 9696, 15671, 15672])]
     #[schemars(inner(range(min = 1)))]
     egress_ports: Vec<u16>,
 }

@@ -1,0 +1,132 @@
+//! RabbitMQ's alarms, for which it blocks publishers.
+
+use std::collections::BTreeSet;
+
+use jiff::SignedDuration;
+use k8s_openapi::ByteString;
+use provider_composer::Dependency;
+use provider_control_plane::credentials::rabbitmq::{Access, Alarm, Answer, Query, SYSTEM, Scarce};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::sizes::running;
+use crate::stage::{NAMESPACE, Stage, secret};
+
+/// A control plane whose RabbitMQ can be asked.
+fn asked(spec: Value) -> Stage {
+    let mut stage = running(spec);
+    let value = |text: &str| ByteString(text.as_bytes().to_vec());
+    let user =
+        json!({ "data": { "username": value("default_user"), "password": value("s3cret") } });
+    let certificate = json!({ "data": { "ca.crt": value("an authority") } });
+    for (name, content) in [
+        ("openstack-rabbitmq-default-user", user),
+        ("openstack-rabbitmq-tls", certificate),
+    ] {
+        stage.cluster.put(&secret(name), &content);
+    }
+    stage.settle();
+    stage
+}
+
+fn alarm(resource: Scarce, member: u32) -> Alarm {
+    Alarm {
+        resource,
+        node: format!(
+            "rabbit@openstack-rabbitmq-server-{member}.openstack-rabbitmq-nodes.{NAMESPACE}"
+        ),
+    }
+}
+
+fn answer(stage: &mut Stage, answer: Answer) {
+    *stage.alarms.borrow_mut() = answer;
+    stage.settle();
+}
+
+fn is_observed(stage: &Stage) -> bool {
+    let conditions = stage.status()["conditions"].as_array().unwrap();
+    let mut types = conditions.iter().map(|condition| &condition["type"]);
+    types.all(|type_| type_ != "RabbitMQObserved")
+}
+
+#[test]
+fn rabbitmq_is_unready_while_a_member_has_an_alarm() {
+    let mut stage = asked(json!({}));
+    assert_eq!(stage.condition("Ready").0, "True");
+    let alarms = BTreeSet::from([
+        alarm(Scarce::Memory, 0),
+        alarm(Scarce::Disk, 1),
+        alarm(Scarce::Disk, 2),
+    ]);
+    answer(&mut stage, Answer::Alarms(alarms));
+    let expected = "RabbitMQ blocks all publishers: free disk space is below the limit on openstack-rabbitmq-server-1, \
+                    openstack-rabbitmq-server-2, so raise infrastructure.rabbitmq.storageSize; memory in use is above the limit on \
+                    openstack-rabbitmq-server-0, so raise infrastructure.rabbitmq.resources.limits.memory; for a claim, its size in \
+                    the Composition's input has these fields. Or delete what fills RabbitMQ, for instance queues that nothing consumes";
+    for type_ in ["InfrastructureReady", "Ready"] {
+        let (status, reason, message) = stage.condition(type_);
+        assert_eq!((&*status, &*reason), ("False", "ResourceAlarm"), "{type_}");
+        assert_eq!(message, expected, "{type_}");
+    }
+    let soon = stage.cluster.now() + SignedDuration::from_mins(1);
+    assert_eq!(stage.reconcile().desired.requeue_at, Some(soon));
+    let writes = stage.cluster.writes();
+    stage.settle();
+    assert_eq!(stage.cluster.writes(), writes);
+
+    answer(&mut stage, Answer::default());
+    assert_eq!(stage.condition("InfrastructureReady").0, "True");
+    assert_eq!(stage.condition("Ready").0, "True");
+}
+
+#[test]
+fn rabbitmq_that_does_not_answer_keeps_what_was_said_of_its_alarms() {
+    let mut stage = asked(json!({}));
+    let silent = || Answer::Unknown("RabbitMQ did not answer within 10 s".to_owned());
+    answer(&mut stage, silent());
+    assert_eq!(stage.condition("Ready").0, "True");
+    let (status, reason, message) = stage.condition("RabbitMQObserved");
+    assert_eq!((&*status, &*reason), ("Unknown", "LookupFailed"));
+    assert!(
+        message.ends_with(": RabbitMQ did not answer within 10 s"),
+        "{message}"
+    );
+
+    let alarms = BTreeSet::from([alarm(Scarce::Disk, 0)]);
+    answer(&mut stage, Answer::Alarms(alarms));
+    assert!(is_observed(&stage));
+    let said = stage.condition("Ready");
+    assert_eq!(said.1, "ResourceAlarm");
+    answer(&mut stage, silent());
+    assert_eq!(stage.condition("Ready"), said);
+    assert!(!is_observed(&stage));
+
+    answer(&mut stage, Answer::default());
+    assert_eq!(stage.condition("Ready").0, "True");
+    assert!(is_observed(&stage));
+}
+
+#[rstest]
+#[case::encrypted(true, "https", 15671, Some("an authority"))]
+#[case::plain(false, "http", 15672, None)]
+fn rabbitmq_is_asked_as_its_first_user(
+    #[case] is_encrypted: bool,
+    #[case] scheme: &str,
+    #[case] port: u16,
+    #[case] ca: Option<&str>,
+) {
+    let stage = asked(json!({ "global": { "tls": { "enabled": is_encrypted } } }));
+    let mut dependencies = stage.cluster.dependencies().iter();
+    let request = dependencies.find_map(|dependency| match dependency {
+        Dependency::External(request) if request.system == SYSTEM => Some(request),
+        _ => None,
+    });
+    let query: Query = serde_json::from_str(&request.unwrap().content).unwrap();
+    let access = Access {
+        url: format!("{scheme}://openstack-rabbitmq.{NAMESPACE}.svc:{port}"),
+        login: "ZGVmYXVsdF91c2VyOnMzY3JldA==".to_owned(),
+        ca: ca.map(str::to_owned),
+    };
+    assert!(query == Query { access });
+    assert!(!stage.status().to_string().contains("s3cret"));
+}

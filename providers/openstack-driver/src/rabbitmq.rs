@@ -1,0 +1,105 @@
+//! The driver of RabbitMQ's management API, as far as its alarms are read
+//! (<https://www.rabbitmq.com/docs/http-api-reference#get-apihealthchecksalarms>).
+
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use hyper::Method;
+use provider_control_plane::credentials::rabbitmq::{
+    Access, Alarm, Answer, Query, SYSTEM, Scarce, VALID,
+};
+use provider_runtime::{Driver, DriverError};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::addresses::Addresses;
+use crate::error::Error;
+use crate::exchange::{Connections, Endpoint, Exchange};
+use crate::{request, response};
+
+/// What is asked, for messages.
+const WHAT: &str = "the request for its alarms";
+
+/// The driver of RabbitMQ's management API. Each request has a connection of its own.
+pub struct RabbitMq;
+
+impl Driver for RabbitMq {
+    fn system(&self) -> &'static str {
+        SYSTEM
+    }
+
+    fn validity(&self) -> Duration {
+        Duration::from_secs(VALID.into())
+    }
+
+    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
+        async move {
+            let query: Query = request(query)?;
+            let alarms = alarms(query.access).await;
+            let answer = alarms.unwrap_or_else(|error| Answer::Unknown(error.to_string()));
+            Ok(response(answer)?)
+        }
+        .boxed()
+    }
+
+    fn call<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
+        async { Err(Error::NotUnderstood.into()) }.boxed()
+    }
+}
+
+/// The answer to a health check. It fails with status 503 while there are alarms
+/// (deps/rabbitmq_management/src/rabbit_mgmt_wm_health_check_alarms.erl).
+#[derive(Deserialize)]
+#[serde(tag = "status", rename_all = "lowercase")]
+enum Check {
+    Ok,
+    Failed { alarms: Vec<Found> },
+}
+
+#[derive(Deserialize)]
+struct Found {
+    resource: String,
+    node: String,
+}
+
+impl Found {
+    /// The alarm, if it is of the whole cluster. A member reports its own file descriptors besides, for which no publisher is blocked.
+    fn alarm(self) -> Option<Alarm> {
+        let resource = Scarce::deserialize(Value::from(self.resource)).ok()?;
+        Some(Alarm {
+            resource,
+            node: self.node,
+        })
+    }
+}
+
+async fn alarms(access: Access) -> Result<Answer, Error> {
+    let endpoint = Endpoint::new("RabbitMQ", &access.url, None).ok_or(Error::NotUnderstood)?;
+    let endpoint = endpoint.with_login(&access.login);
+    let is_plain = endpoint.is_plain();
+    let connections = Connections::new(access.ca.as_deref(), is_plain, Addresses::new());
+    let connections = connections.map_err(|error| match error {
+        Error::NoCertificate => Error::NoAuthority {
+            server: endpoint.server(),
+        },
+        error => error,
+    })?;
+    let rabbitmq = Exchange::new(connections, endpoint);
+    let path = "/api/health/checks/alarms";
+    let reply = rabbitmq.send(Method::GET, path, None, None, WHAT).await?;
+    let check = Check::deserialize(&reply.body).map_err(|_| match reply.status {
+        200..300 => rabbitmq.strange(WHAT),
+        status => Error::Failed {
+            server: rabbitmq.server(),
+            status,
+            what: WHAT,
+        },
+    })?;
+    let found = match check {
+        Check::Ok => Vec::new(),
+        Check::Failed { alarms } => alarms,
+    };
+    let alarms = found.into_iter().filter_map(Found::alarm);
+    Ok(Answer::Alarms(alarms.collect()))
+}
