@@ -13,6 +13,7 @@ use crate::machine::Machine;
 use crate::node::Node;
 use crate::objects::{Kind, is, kind};
 use crate::operator::Operator;
+use crate::space::check_space;
 use crate::{eventually, minutes};
 
 const CONFIG_MAP: Kind = kind("v1", "ConfigMap");
@@ -81,6 +82,7 @@ impl Cloud {
         images: &[Image],
         namespace: &str,
     ) -> Result<Self> {
+        check_space(machine.folder(), images.len())?;
         let node = Node::start(machine, cluster).await?;
         for image in images {
             node.offer(image).await?;

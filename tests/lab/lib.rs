@@ -102,6 +102,7 @@ mod serve;
 mod shoots;
 mod sight;
 mod site;
+mod space;
 pub mod suite;
 pub mod tools;
 mod waits;
