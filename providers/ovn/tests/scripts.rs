@@ -25,8 +25,8 @@ impl Pod {
         Self(folder)
     }
 
-    /// Runs a script with its folders replaced.
-    fn run(&self, script: &str, mode: &str, variables: &[(&str, &str)]) {
+    /// Runs a script with its folders replaced, and returns what it said.
+    fn run(&self, script: &str, mode: &str, variables: &[(&str, &str)]) -> String {
         let folder = self.0.to_str().unwrap();
         let script = script
             .replace("/run/ovn", folder)
@@ -41,6 +41,7 @@ impl Pod {
             .output()
             .unwrap();
         assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
     }
 
     fn json(&self, name: &str) -> Value {
@@ -131,66 +132,179 @@ fn northbound_leader_tells_northd_when_to_probe() {
     );
 }
 
-/// How often a member looks at its cluster until it deletes its database; none where it keeps it through sixty looks. Each text has the tens
-/// of looks at which the others have a majority, and at which the member leads them. At all other looks it is disconnected.
-fn looks_until_deletion(name: &str, majority: &str, leads: &str) -> Option<u32> {
-    let look = r#"
-        looks=$(($(cat "$FOLDER/looks") + 1))
-        echo "$looks" > "$FOLDER/looks"
-        [ "$looks" -le 60 ]"#;
-    let answer = r#"
-        case " $MAJORITY " in
-        *" $(($(cat "$FOLDER/looks") / 10)) "*) echo OVN_Northbound ;;
-        esac"#;
-    let status = r#"
-        case " $LEADS " in
-        *" $(($(cat "$FOLDER/looks") / 10)) "*) printf 'Role: leader\nElection timer: 5000\n' ;;
-        *) echo 'Status: disconnected from the cluster (election timeout)' ;;
-        esac"#;
+#[test]
+fn southbound_leader_lists_the_servers_of_the_cluster_where_the_list_differs() {
+    let record = r#"[ "$2" != transact ] || printf %s "$4" > "$FOLDER/transaction.json""#;
     let pod = Pod::new(
-        name,
-        &[
-            ("sleep", look),
-            ("getent", ""),
-            ("ovsdb-client", answer),
-            ("ovsdb-tool", "exit 1"),
-            ("ovs-appctl", status),
-        ],
+        "lists",
+        &[("ovsdb-client", record), ("ovsdb-tool", "exit 1")],
     );
-    for (file, text) in [
-        ("looks", "0"),
-        ("replicas", "3"),
-        ("election-timer", "5000"),
-        ("inactivity-probe", "60000"),
-        ("nb.db", ""),
-    ] {
-        fs::write(pod.0.join(file), text).unwrap();
+    for (setting, value) in [("replicas", "3"), ("election-timer", "5000")] {
+        fs::write(pod.0.join(setting), value).unwrap();
     }
+    let status = "Election timer: 5000
+Servers:
+    5c1f (5c1f at tcp:ovn-sb-1.ovn-sb:6644) next_index=9 match_index=8 last msg 12 ms ago
+    1a2b (1a2b at tcp:ovn-sb-0.ovn-sb:6644) (self) next_index=9 match_index=8";
     pod.run(
-        &format!("{MEMBER}\ntend"),
+        &format!("{MEMBER}\nlead '{status}'"),
         "none",
         &[
-            ("DATABASE", "nb"),
-            ("POD_NAME", "ovn-nb-0"),
-            ("POD_IP", "192.0.2.1"),
+            ("DATABASE", "sb"),
+            ("POD_NAME", "ovn-sb-0"),
             ("PROTOCOL", "tcp"),
-            ("DOMAIN", "ovn-nb"),
-            ("PORT", "6641"),
-            ("RAFT_PORT", "6643"),
-            ("MAJORITY", majority),
-            ("LEADS", leads),
+            ("DOMAIN", "ovn-sb"),
+            ("RAFT_PORT", "6644"),
         ],
     );
-    let looks = fs::read_to_string(pod.0.join("looks")).unwrap();
-    let is_kept = pod.0.join("nb.db").exists();
-    (!is_kept).then(|| looks.trim().parse().unwrap())
+    let list = json!(["map", [["c5c3-members", "1a2b 5c1f"]]]);
+    assert_eq!(
+        pod.json("transaction.json"),
+        json!(["OVN_Southbound", {
+            "op": "mutate",
+            "table": "SB_Global",
+            "where": [["external_ids", "excludes", list]],
+            "mutations": [
+                ["external_ids", "delete", ["set", ["c5c3-members"]]],
+                ["external_ids", "insert", list],
+            ],
+        }])
+    );
+}
+
+/// Sixty looks of a member at its cluster. Each text has the tens of looks at which something is so.
+#[derive(Default)]
+struct Looks {
+    /// The others have a majority.
+    majority: &'static str,
+    /// The member leads them. At all other looks it is disconnected.
+    leads: &'static str,
+    /// The others' list of servers has the member.
+    listed: &'static str,
+    /// The others' list of servers lacks the member. At all other looks they have no list.
+    missing: &'static str,
+}
+
+impl Looks {
+    /// How often the member looks until it deletes its database, none where it keeps it, and what it says.
+    fn until_deletion(&self, name: &str) -> (Option<u32>, String) {
+        let look = r#"
+            looks=$(($(cat "$FOLDER/looks") + 1))
+            echo "$looks" > "$FOLDER/looks"
+            [ "$looks" -le 60 ]"#;
+        let answer = r#"
+            tens=$(($(cat "$FOLDER/looks") / 10))
+            at() { case " $1 " in *" $tens "*) ;; *) return 1 ;; esac; }
+            case "$2 $4" in
+            'query ["_Server"'*) if at "$MAJORITY"; then echo OVN_Northbound; fi ;;
+            'query ["OVN_Northbound"'*)
+                keys='["neutron","1111"]'
+                if at "$LISTED"; then keys='["c5c3-members","1111 2222 3333"],'$keys; fi
+                if at "$MISSING"; then keys='["c5c3-members","2222 3333"],'$keys; fi
+                echo '[{"rows":[{"external_ids":["map",['"$keys"']]}]}]'
+                ;;
+            esac"#;
+        let status = r#"
+            echo 'Server ID: 1111 (11112222-3333-4444-5555-666677778888)'
+            case " $LEADS " in
+            *" $(($(cat "$FOLDER/looks") / 10)) "*) printf 'Role: leader\nElection timer: 5000\n' ;;
+            *) echo 'Status: disconnected from the cluster (election timeout)' ;;
+            esac"#;
+        let pod = Pod::new(
+            name,
+            &[
+                ("sleep", look),
+                ("getent", ""),
+                ("ovsdb-client", answer),
+                ("ovsdb-tool", "exit 1"),
+                ("ovs-appctl", status),
+            ],
+        );
+        for (file, text) in [
+            ("looks", "0"),
+            ("replicas", "3"),
+            ("election-timer", "5000"),
+            ("inactivity-probe", "60000"),
+            ("nb.db", ""),
+        ] {
+            fs::write(pod.0.join(file), text).unwrap();
+        }
+        let said = pod.run(
+            &format!("{MEMBER}\ntend"),
+            "none",
+            &[
+                ("DATABASE", "nb"),
+                ("POD_NAME", "ovn-nb-0"),
+                ("POD_IP", "192.0.2.1"),
+                ("PROTOCOL", "tcp"),
+                ("DOMAIN", "ovn-nb"),
+                ("PORT", "6641"),
+                ("RAFT_PORT", "6643"),
+                ("MAJORITY", self.majority),
+                ("LEADS", self.leads),
+                ("LISTED", self.listed),
+                ("MISSING", self.missing),
+            ],
+        );
+        let looks = fs::read_to_string(pod.0.join("looks")).unwrap();
+        let is_kept = pod.0.join("nb.db").exists();
+        ((!is_kept).then(|| looks.trim().parse().unwrap()), said)
+    }
+}
+
+const ALWAYS: &str = "0 1 2 3 4 5 6";
+
+#[test]
+fn member_deletes_its_database_after_a_minute_in_which_the_others_have_a_majority_without_it() {
+    let removed = |name: &str, majority, leads| {
+        let looks = Looks {
+            majority,
+            leads,
+            missing: ALWAYS,
+            ..Looks::default()
+        };
+        looks.until_deletion(name).0
+    };
+    assert_eq!(removed("removed", ALWAYS, ""), Some(12));
+    assert_eq!(removed("cut-off", "3 4 5 6", ""), Some(41));
+    assert_eq!(removed("flaps", "1 3 5", ""), None);
+    assert_eq!(removed("led", ALWAYS, "1"), Some(31));
 }
 
 #[test]
-fn member_deletes_its_database_after_a_minute_in_which_only_the_others_have_a_majority() {
-    let always = "0 1 2 3 4 5 6";
-    assert_eq!(looks_until_deletion("removed", always, ""), Some(12));
-    assert_eq!(looks_until_deletion("cut-off", "3 4 5 6", ""), Some(41));
-    assert_eq!(looks_until_deletion("flaps", "1 3 5", ""), None);
-    assert_eq!(looks_until_deletion("led", always, "1"), Some(31));
+fn member_that_others_list_keeps_its_database_and_says_once_which_port_to_check() {
+    let looks = Looks {
+        majority: ALWAYS,
+        listed: ALWAYS,
+        ..Looks::default()
+    };
+    let (deletion, said) = looks.until_deletion("listed");
+    assert_eq!(deletion, None);
+    let message = "is disconnected, and still a member: \
+                   check that members reach each other at port 6643";
+    assert_eq!(said, format!("member ovn-nb-0: {message}\n"));
+}
+
+#[test]
+fn member_keeps_its_database_while_others_have_no_list_of_servers() {
+    let looks = Looks {
+        majority: ALWAYS,
+        ..Looks::default()
+    };
+    let (deletion, said) = looks.until_deletion("no-list");
+    assert_eq!(deletion, None);
+    let message = "is disconnected and keeps its database: \
+                   tcp:ovn-nb-1.ovn-nb:6641 doesn't say who the cluster's members are";
+    assert_eq!(said, format!("member ovn-nb-0: {message}\n"));
+}
+
+#[test]
+fn member_that_lists_lack_for_less_than_a_minute_keeps_its_database() {
+    let looks = Looks {
+        majority: ALWAYS,
+        listed: "0 2 4 6",
+        missing: "1 3 5",
+        ..Looks::default()
+    };
+    assert_eq!(looks.until_deletion("old-list").0, None);
 }

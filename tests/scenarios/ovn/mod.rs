@@ -70,6 +70,7 @@ fn members_are_added_and_replaced() -> Result<()> {
             .await?
             .run(&["sh", "-c", killed])?;
         network.has_members(&[0, 1, 2]).await?;
+        network.lists_servers(&[0, 1, 2]).await?;
         network.cloud.roles_suffice()
     })
 }
@@ -170,6 +171,30 @@ impl Network {
                 Ok(())
             },
         )
+        .await
+    }
+
+    /// Waits until each member's own copy lists the servers of the cluster, as its script reads the list.
+    async fn lists_servers(&self, ordinals: &[u32]) -> Result<()> {
+        const LISTED: &str = r#"set -- none; . /etc/ovn/cluster/member.sh; listed "$socket""#;
+        eventually("the servers are listed", minutes(2), async || {
+            for ordinal in ordinals {
+                let member = self.member(&format!("ovn-nb-{ordinal}")).await?;
+                let listed = member.run(&["sh", "-c", LISTED])?;
+                let status = status(&member)?;
+                let servers = status.lines().skip_while(|line| *line != "Servers:");
+                let mut servers: Vec<&str> = servers
+                    .skip(1)
+                    .filter_map(|line| line.split_whitespace().next())
+                    .collect();
+                servers.sort_unstable();
+                ensure!(
+                    listed == servers.join(" "),
+                    "ovn-nb-{ordinal} lists {listed:?}, not {servers:?}"
+                );
+            }
+            Ok(())
+        })
         .await
     }
 

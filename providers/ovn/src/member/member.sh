@@ -11,17 +11,25 @@ run=/run/ovn
 file=/var/lib/ovn/$DATABASE.db
 schema=/usr/share/ovn/ovn-$DATABASE.ovsschema
 case $DATABASE in
-nb) name=OVN_Northbound ;;
-sb) name=OVN_Southbound ;;
+nb) name=OVN_Northbound table=NB_Global ;;
+sb) name=OVN_Southbound table=SB_Global ;;
 esac
+socket=unix:$run/db.sock
 ordinal=${POD_NAME##*-}
 address=$PROTOCOL:$POD_NAME.$DOMAIN:$RAFT_PORT
 # Seconds between two looks at the cluster.
 interval=5
-# Looks in a row at which a member is disconnected, although others have a majority, before it takes itself for removed.
+# Looks in a row at which a member is disconnected, and missing in the list of a connected one, before it deletes its database.
 patience=12
+# The key of `external_ids` under which the leader lists the IDs of the cluster's servers.
+list=c5c3-members
 
 say() { echo "member $POD_NAME: $*" >&2; }
+# Says something once, until `said` is emptied.
+once() {
+    [ "$said" = "$*" ] || say "$*"
+    said=$*
+}
 setting() { cat "$settings/$1"; }
 control() { ovs-appctl --timeout=10 --target="$run/server.ctl" "$@"; }
 keys() {
@@ -45,19 +53,45 @@ peers() {
     done
 }
 
-# Tells whether another member is connected to a majority.
-others() {
+# Prints the address of another member that is connected to a majority.
+other() {
     for peer in $(peers "$PORT"); do
         host=${peer#*:}
         if getent hosts "${host%:*}" >/dev/null && connected "$peer"; then
+            echo "$peer"
             return 0
         fi
     done
     return 1
 }
 
+# Prints the list of the cluster's servers that a member has; nothing without one.
+listed() {
+    query="[\"$name\",{\"op\":\"select\",\"table\":\"$table\",\"where\":[],\"columns\":[\"external_ids\"]}]"
+    # shellcheck disable=SC2046
+    ovsdb-client --timeout=5 $(keys) query "$1" "$query" 2>/dev/null |
+        sed -n "s/.*\[\"$list\",\"\([0-9a-f ]*\)\"\].*/\1/p"
+}
+
+# Tells whether another member is connected to a majority and has a list of servers without this one, whose `cluster/status` is given.
+removed() {
+    peer=$(other) || return 1
+    server=$(echo "$1" | sed -n 's/^Server ID: \([0-9a-f]*\) .*/\1/p')
+    ids=$(listed "$peer")
+    if [ -z "$server" ] || [ -z "$ids" ]; then
+        once "is disconnected and keeps its database: $peer doesn't say who the cluster's members are"
+        return 1
+    fi
+    case " $ids " in
+    *" $server "*)
+        once "is disconnected, and still a member: check that members reach each other at port $RAFT_PORT"
+        return 1
+        ;;
+    esac
+}
+
 # Tells whether the cluster was created before: the operator has recorded it, or another member knows it.
-exists() { [ "${CREATED:-}" = true ] || others; }
+exists() { [ "${CREATED:-}" = true ] || other >/dev/null; }
 
 # Makes the database file of a member that has none. Only the first member of a cluster that never existed creates it: a
 # second cluster would have neither the data nor the other members of the first.
@@ -130,14 +164,17 @@ stale() {
         }'
 }
 
-# Tells northd how long to wait for an answer of its databases (ovn-nb(5)). With OVN's default of five seconds it loses its connections
-# while a large database is compacted.
-probe_northd() {
-    option=northd_probe_interval
-    value="[\"map\",[[\"$option\",\"$(setting inactivity-probe)\"]]]"
-    change="[[\"options\",\"delete\",[\"set\",[\"$option\"]]],[\"options\",\"insert\",$value]]"
-    ovsdb-client --timeout=10 transact "$1" "[\"$name\",{\"op\":\"mutate\",\"table\":\"NB_Global\",
-        \"where\":[[\"options\",\"excludes\",$value]],\"mutations\":$change}]" >/dev/null
+# Prints the IDs of the servers in a `cluster/status`, which has the first four digits of each.
+servers() {
+    echo "$1" | awk '/^Servers:/ { servers = 1; next } servers && NF >= 4 { print $1 }' | sort | paste -s -d ' ' -
+}
+
+# Sets a key in a column of NB_Global or SB_Global. Nothing is written where it has the value.
+set_key() {
+    value="[\"map\",[[\"$2\",\"$3\"]]]"
+    change="[[\"$1\",\"delete\",[\"set\",[\"$2\"]]],[\"$1\",\"insert\",$value]]"
+    ovsdb-client --timeout=10 transact "$socket" "[\"$name\",{\"op\":\"mutate\",\"table\":\"$table\",
+        \"where\":[[\"$1\",\"excludes\",$value]],\"mutations\":$change}]" >/dev/null
 }
 
 # Does what the leader does for the cluster.
@@ -150,19 +187,21 @@ lead() {
             control cluster/kick "$name" "$server" || :
         fi
     done
+    set_key external_ids "$list" "$(servers "$status")" || :
     target=$(setting election-timer)
     if [ "$timer" != "$target" ]; then
         # OVSDB refuses to more than double it at once.
         [ "$target" -le "$((timer * 2))" ] || target=$((timer * 2))
         control cluster/change-election-timer "$name" "$target" || :
     fi
-    socket=unix:$run/db.sock
     current=$(ovsdb-client --timeout=10 get-schema-version "$socket" "$name")
     if ovsdb-tool compare-versions "$current" '<' "$(ovsdb-tool schema-version "$schema")"; then
         say "converts the database from schema $current"
         ovsdb-client --timeout=120 convert "$socket" "$schema"
     fi
-    [ "$DATABASE" != nb ] || probe_northd "$socket"
+    # How long northd waits for an answer of its databases (ovn-nb(5)). With OVN's default of five seconds it loses its connections while a
+    # large database is compacted.
+    [ "$DATABASE" != nb ] || set_key options northd_probe_interval "$(setting inactivity-probe)"
 }
 
 # Leaves the cluster, and deletes the copy, which must not come back.
@@ -178,11 +217,12 @@ leave() {
     control exit
 }
 
-# Looks after a server for as long as it runs. One that was removed while it was down isn't told: it stays disconnected,
-# although the others have a majority. One that the network had cut off connects within seconds once it reaches them, and keeps
-# its database: while its former self counts as a member, fewer may fail.
+# Looks after a server for as long as it runs. One that was removed while it was down isn't told: it stays disconnected, and the
+# others' list lacks it. One that the network has cut off, perhaps at its Raft port alone, is listed and keeps its database: while
+# its former self counts as a member, fewer may fail. The list may be old for some seconds, after a backup was restored for instance.
 tend() {
     looks=0
+    said=
     while sleep "$interval"; do
         configure || :
         status=$(control cluster/status "$name" 2>/dev/null) || continue
@@ -192,11 +232,11 @@ tend() {
         fi
         case $status in
         *"Role: leader"*)
-            looks=0
+            looks=0 said=
             lead "$status" || :
             ;;
-        *"Status: disconnected"*) if others; then looks=$((looks + 1)); else looks=0; fi ;;
-        *) looks=0 ;;
+        *"Status: disconnected"*) if removed "$status"; then looks=$((looks + 1)); else looks=0; fi ;;
+        *) looks=0 said= ;;
         esac
         if [ "$looks" -ge "$patience" ]; then
             say "was removed from the cluster"
@@ -231,6 +271,6 @@ run)
     wait "$server" || :
     wait "$server"
     ;;
-ready) connected "unix:$run/db.sock" ;;
+ready) connected "$socket" ;;
 alive) [ ! -S "$run/server.ctl" ] || control version ;;
 esac
