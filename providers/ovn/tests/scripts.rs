@@ -92,12 +92,16 @@ fn relay_probes_its_clients_and_the_members_as_timers_say() {
     assert_eq!(configuration["databases"]["OVN_Southbound"], relayed);
 }
 
-#[test]
-fn northbound_leader_tells_northd_when_to_probe() {
+/// The last transaction of a leader whose election timer should be 5000 milliseconds.
+fn transaction_of_leader(name: &str, database: &str, status: &str) -> Value {
     let record = r#"[ "$2" != transact ] || printf %s "$4" > "$FOLDER/transaction.json""#;
     let pod = Pod::new(
-        "leader",
-        &[("ovsdb-client", record), ("ovsdb-tool", "exit 1")],
+        name,
+        &[
+            ("ovsdb-client", record),
+            ("ovsdb-tool", "exit 1"),
+            ("ovs-appctl", "exit 2"),
+        ],
     );
     for (setting, value) in [
         ("replicas", "3"),
@@ -106,20 +110,27 @@ fn northbound_leader_tells_northd_when_to_probe() {
     ] {
         fs::write(pod.0.join(setting), value).unwrap();
     }
+    let service = format!("ovn-{database}");
+    let member = format!("{service}-0");
     pod.run(
-        &format!("{MEMBER}\nlead 'Election timer: 5000'"),
+        &format!("{MEMBER}\nlead '{status}'"),
         "none",
         &[
-            ("DATABASE", "nb"),
-            ("POD_NAME", "ovn-nb-0"),
+            ("DATABASE", database),
+            ("POD_NAME", member.as_str()),
             ("PROTOCOL", "tcp"),
-            ("DOMAIN", "ovn-nb"),
+            ("DOMAIN", service.as_str()),
             ("RAFT_PORT", "6643"),
         ],
     );
+    pod.json("transaction.json")
+}
+
+#[test]
+fn northbound_leader_tells_northd_when_to_probe() {
     let probe = json!(["map", [["northd_probe_interval", "60000"]]]);
     assert_eq!(
-        pod.json("transaction.json"),
+        transaction_of_leader("leader", "nb", "Election timer: 5000"),
         json!(["OVN_Northbound", {
             "op": "mutate",
             "table": "NB_Global",
@@ -132,34 +143,17 @@ fn northbound_leader_tells_northd_when_to_probe() {
     );
 }
 
+/// Two servers, as `cluster/status` of the leader has them.
+const SERVERS: &str = "Servers:
+    5c1f (5c1f at tcp:ovn-sb-1.ovn-sb:6643) next_index=9 match_index=8 last msg 12 ms ago
+    1a2b (1a2b at tcp:ovn-sb-0.ovn-sb:6643) (self) next_index=9 match_index=8";
+
 #[test]
 fn southbound_leader_lists_the_servers_of_the_cluster_where_the_list_differs() {
-    let record = r#"[ "$2" != transact ] || printf %s "$4" > "$FOLDER/transaction.json""#;
-    let pod = Pod::new(
-        "lists",
-        &[("ovsdb-client", record), ("ovsdb-tool", "exit 1")],
-    );
-    for (setting, value) in [("replicas", "3"), ("election-timer", "5000")] {
-        fs::write(pod.0.join(setting), value).unwrap();
-    }
-    let status = "Election timer: 5000
-Servers:
-    5c1f (5c1f at tcp:ovn-sb-1.ovn-sb:6644) next_index=9 match_index=8 last msg 12 ms ago
-    1a2b (1a2b at tcp:ovn-sb-0.ovn-sb:6644) (self) next_index=9 match_index=8";
-    pod.run(
-        &format!("{MEMBER}\nlead '{status}'"),
-        "none",
-        &[
-            ("DATABASE", "sb"),
-            ("POD_NAME", "ovn-sb-0"),
-            ("PROTOCOL", "tcp"),
-            ("DOMAIN", "ovn-sb"),
-            ("RAFT_PORT", "6644"),
-        ],
-    );
+    let status = format!("Election timer: 5000\n{SERVERS}");
     let list = json!(["map", [["c5c3-members", "1a2b 5c1f"]]]);
     assert_eq!(
-        pod.json("transaction.json"),
+        transaction_of_leader("lists", "sb", &status),
         json!(["OVN_Southbound", {
             "op": "mutate",
             "table": "SB_Global",
@@ -170,6 +164,13 @@ Servers:
             ],
         }])
     );
+}
+
+#[test]
+fn leader_works_while_the_election_timer_changes() {
+    let status = format!("Election timer: 1000 (changing to 2000)\n{SERVERS}");
+    let transaction = transaction_of_leader("changes", "sb", &status);
+    assert_eq!(transaction[1]["table"], "SB_Global");
 }
 
 /// Sixty looks of a member at its cluster. Each text has the tens of looks at which something is so.

@@ -180,7 +180,7 @@ set_key() {
 # Does what the leader does for the cluster.
 lead() {
     status=$1
-    timer=$(echo "$status" | sed -n 's/^Election timer: //p')
+    timer=$(echo "$status" | sed -n 's/^Election timer: \([0-9]*\).*/\1/p')
     stale "$status" "$((timer * 2))" | while read -r server host; do
         if [ -z "$host" ] || ! getent hosts "$host" >/dev/null; then
             say "removes member $server"
