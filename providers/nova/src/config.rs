@@ -15,10 +15,8 @@ use provider_openstack::{
 pub const CONFIG: &str = "nova.conf";
 /// The folder of what Nova writes.
 pub const STATE: &str = "/var/lib/nova";
-/// How often the scheduler looks for hosts that no cell has yet, in seconds. A new hypervisor takes servers after that time. The
-/// scheduler does it, and no CronJob, because a pod each time would cost a hundred times as much as the query.
-/// Every pod of the scheduler does it: Nova elects one of several hosts (`_discover_hosts_in_cells` in `nova/scheduler/manager.py`, since
-/// 2025.1), and here they have one name. Where two find a hypervisor at once, one maps it, and the other tries again the next time.
+/// How often each pod of the scheduler looks for hosts that no cell has yet, in seconds. A new hypervisor takes servers after that time.
+/// Nova elects all pods, because they have one name. docs/decisions/0049-discovery-of-hosts.md has what that costs.
 const DISCOVERY: u32 = 10;
 
 /// The scheduler's filters: Nova's own defaults, and those by which aggregates are kept for projects and flavors
