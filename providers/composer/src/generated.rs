@@ -22,6 +22,8 @@ pub struct Generated {
     pub labels: BTreeMap<String, String>,
     /// When it is deleted.
     pub retention: Retention,
+    /// Whether the API server refuses other values, because programs that run would no longer work with them.
+    pub is_immutable: bool,
 }
 
 /// A value of a generated Secret.
@@ -61,6 +63,7 @@ impl Generated {
                 .collect(),
             labels: BTreeMap::new(),
             retention: Retention::Forever,
+            is_immutable: false,
         }
     }
 }
@@ -96,9 +99,11 @@ impl Generated {
                 metadata["ownerReferences"] = json!([reference]);
             }
         }
-        Ok(
-            json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data }),
-        )
+        let mut secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data });
+        if self.is_immutable {
+            secret["immutable"] = json!(true);
+        }
+        Ok(secret)
     }
 }
 

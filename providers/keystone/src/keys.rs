@@ -176,6 +176,7 @@ impl Keys {
                 values: BTreeMap::from([(KEY.to_owned(), GeneratedValue::Key(32))]),
                 labels: labels(service, self.purpose),
                 retention: self.purpose.retention(),
+                is_immutable: false,
             };
             desired.generate(
                 service.namespace,

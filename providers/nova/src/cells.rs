@@ -170,11 +170,17 @@ fn passwords(
     desired: &mut DesiredState,
 ) {
     if database.cluster_ref.is_some() && database.secret_ref.is_none() {
-        let user = Generated::credentials(&NOVA.database_name(cell));
+        let user = Generated {
+            is_immutable: true,
+            ..Generated::credentials(&NOVA.database_name(cell))
+        };
         desired.generate(service.namespace, &NOVA.database_credentials(cell), user);
     }
     if messaging.cluster_ref.is_some() && messaging.secret_ref.is_none() {
-        let user = Generated::credentials(&NOVA.part(cell));
+        let user = Generated {
+            is_immutable: true,
+            ..Generated::credentials(&NOVA.part(cell))
+        };
         desired.generate(service.namespace, &NOVA.bus_credentials(cell), user);
     }
 }

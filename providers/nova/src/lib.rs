@@ -190,6 +190,7 @@ fn metadata(service: &Service<'_>, desired: &mut DesiredState) -> Prerequisite<S
         values: BTreeMap::from([(SECRET.to_owned(), GeneratedValue::Password(32))]),
         labels: service.identity(),
         retention: Retention::WhileWanted,
+        is_immutable: false,
     };
     desired.generate(service.namespace, &name, generated);
     let values = service.secret(&name, "the secret of the metadata API")?;

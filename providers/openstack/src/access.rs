@@ -216,6 +216,7 @@ impl TokenCache {
             values: BTreeMap::from([(KEY.to_owned(), GeneratedValue::Password(32))]),
             labels: service.identity(),
             retention: Retention::WhileWanted,
+            is_immutable: false,
         };
         desired.generate(service.namespace, &secret, generated);
         let external = &access.memcached_servers;

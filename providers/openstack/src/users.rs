@@ -130,6 +130,7 @@ impl<'a> Users<'a> {
             generated.labels.insert(watch, String::new());
         }
         generated.retention = Retention::WhileWanted;
+        generated.is_immutable = true;
         self.secrets.generate(next, generated, desired);
     }
 

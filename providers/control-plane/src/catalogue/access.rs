@@ -214,5 +214,6 @@ pub(super) fn secret_value(labels: BTreeMap<String, String>) -> Generated {
         values: [("value".to_owned(), GeneratedValue::Password(64))].into(),
         labels,
         retention: Retention::WhileWanted,
+        is_immutable: false,
     }
 }

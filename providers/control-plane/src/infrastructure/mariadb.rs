@@ -49,6 +49,7 @@ impl Recipe<'_> {
             values: BTreeMap::from([("password".to_owned(), password)]),
             labels: BTreeMap::new(),
             retention: Retention::Forever,
+            is_immutable: false,
         };
         desired.generate(self.namespace(), ROOT, root);
         let Ok(kept) = &sizes.mariadb else {

@@ -36,7 +36,10 @@ impl Recipe<'_> {
         };
         for password in self.needed_passwords(node) {
             if password.origin == Origin::Made {
-                let mut generated = Generated::credentials(&password.username);
+                let mut generated = Generated {
+                    is_immutable: true,
+                    ..Generated::credentials(&password.username)
+                };
                 if password.watched {
                     generated.labels.insert(WATCH.to_owned(), String::new());
                 }

@@ -99,6 +99,19 @@ fn a_secret_that_cannot_be_used_is_named(
 }
 
 #[test]
+fn generated_passwords_that_pods_have_cannot_be_edited() {
+    let stage = Stage::running(json!({}));
+    let is_immutable = |name: &str| {
+        let secret = stage.cluster.get(&secret(name)).unwrap();
+        secret["immutable"] == true
+    };
+    assert!(is_immutable("glance-db-credentials"));
+    assert!(is_immutable("neutron-rabbitmq-credentials"));
+    let admin = is_immutable("keystone-admin-credentials");
+    assert!(!admin, "a Job sets another password in Keystone");
+}
+
+#[test]
 fn object_of_another_owner_is_not_taken_over() {
     let mut stage = Stage::new(json!({}));
     let key = Node::MariaDb

@@ -37,6 +37,7 @@ pub fn key() -> Generated {
         values: BTreeMap::from([(PRIVATE_KEY.to_owned(), GeneratedValue::PrivateKey)]),
         labels: BTreeMap::new(),
         retention: Retention::WhileWanted,
+        is_immutable: false,
     }
 }
 

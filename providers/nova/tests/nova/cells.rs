@@ -211,6 +211,8 @@ fn passwords_of_an_added_cell_are_generated_in_this_clusters_servers() {
             .as_deref(),
         Some("nova_cell2")
     );
+    let secret = cluster.get::<Secret>("nova-cell2-db-credentials").unwrap();
+    assert_eq!(secret["immutable"], true, "pods have this password");
 }
 
 #[test]

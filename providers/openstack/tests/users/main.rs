@@ -158,6 +158,10 @@ fn rotation_gives_pods_the_next_user_and_deletes_the_one_before(
         after.iter().filter(generated).cloned().collect::<Vec<_>>(),
         expected(3)
     );
+    for name in expected(3) {
+        let secret = cluster.get::<Secret>(&name).unwrap();
+        assert_eq!(secret["immutable"], true, "pods have this password");
+    }
 }
 
 #[rstest]
