@@ -27,9 +27,11 @@ def table(name, *columns):
 def former(url):
     """Counts the servers and the compute services that are down in a database, which may have no tables yet."""
     instances = table("instances", "deleted")
-    services = table("services", "deleted", "binary", "last_seen_up")
+    services = table("services", "deleted", "binary", "created_at", "last_seen_up")
     now = datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None)
-    is_down = services.c.last_seen_up < now - datetime.timedelta(minutes=SILENCE)
+    # As Nova does: a service that didn't come to its first report was last seen when it was created.
+    seen = sqlalchemy.func.coalesce(services.c.last_seen_up, services.c.created_at)
+    is_down = seen < now - datetime.timedelta(minutes=SILENCE)
     conditions = {
         instances: [instances.c.deleted == 0],
         services: [services.c.deleted == 0, services.c.binary == "nova-compute", is_down],
@@ -45,7 +47,7 @@ def former(url):
 def main():
     script, name = sys.argv[1:]
     file = os.path.join(os.path.dirname(script), "nova.conf")
-    config.parse_args(["nova-manage", "--config-file", file], init_rpc=False)
+    config.parse_args(["nova-manage", "--config-file", file])
     objects.register_all()
     mapped = objects.CellMappingList.get_all(context.get_admin_context())
     if all(cell.name != name for cell in mapped):

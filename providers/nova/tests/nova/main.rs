@@ -5,6 +5,7 @@
 mod archive;
 mod cells;
 mod consoles;
+mod entry;
 mod hypervisors;
 mod parts;
 mod removal;
