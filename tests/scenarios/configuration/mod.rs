@@ -1,6 +1,7 @@
-//! Configuration files and policies, validated by the services that read them, of every release. Rows that are purged from their databases.
-//! And what our own operators accept of what users add, compared with them.
+//! Configuration files and policies, validated by the services that read them, of every release. Rows that are purged from their databases,
+//! and what is run in Nova's. And what our own operators accept of what users add, compared with them.
 
+mod nova;
 mod purged;
 mod rendered;
 mod resources;
@@ -39,6 +40,10 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Cloud, 90 s, operators_validate_values_as_the_newest_services_do, [RELEASES]),
     scenario!(Cloud, 120 s, operators_validate_policies_as_oslo_does, [RELEASES]),
     scenario!(Cloud, 120 s, purged::purge_leaves_rows_of_glance_that_are_in_use, [RELEASES]),
+    scenario!(Cloud, 240 s, programs_work_in_databases_of_nova_2025_1, [RELEASES]),
+    scenario!(Cloud, 240 s, programs_work_in_databases_of_nova_2025_2, [RELEASES]),
+    scenario!(Cloud, 240 s, programs_work_in_databases_of_nova_2026_1, [RELEASES]),
+    scenario!(Cloud, 240 s, programs_work_in_databases_of_nova_2026_2, [RELEASES]),
 ];
 
 /// What every example, every size and every choice of a resource renders is what the services of a release read.
@@ -191,4 +196,20 @@ fn operators_validate_values_as_the_newest_services_do() -> Result<()> {
 
 fn operators_validate_policies_as_oslo_does() -> Result<()> {
     validated::policies(Release::new(2026, 2))
+}
+
+fn programs_work_in_databases_of_nova_2025_1() -> Result<()> {
+    nova::programs(2025, 1)
+}
+
+fn programs_work_in_databases_of_nova_2025_2() -> Result<()> {
+    nova::programs(2025, 2)
+}
+
+fn programs_work_in_databases_of_nova_2026_1() -> Result<()> {
+    nova::programs(2026, 1)
+}
+
+fn programs_work_in_databases_of_nova_2026_2() -> Result<()> {
+    nova::programs(2026, 2)
 }
