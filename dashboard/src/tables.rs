@@ -4,7 +4,7 @@ use c5c3_api::control_plane::ControlPlaneSpec;
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec};
 use c5c3_api::openstack_cluster::CephPoolStatus;
 use c5c3_api::{
-    Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec,
+    Claim, Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, OpenStackClusterSpec,
     StorageClusterSpec,
 };
 use c5c3_plan::Manifest;
@@ -54,7 +54,7 @@ const fn numbers(heading: &'static str, cell: fn(&Manifest) -> Markup) -> Column
     }
 }
 
-const fn claims<K: Kind>() -> ResourceKind {
+const fn claims<K: Claim>() -> ResourceKind {
     ResourceKind::namespaced(K::GROUP, K::VERSION, K::KIND, K::PLURAL)
 }
 

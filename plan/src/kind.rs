@@ -1,7 +1,7 @@
 //! The four kinds that users write.
 
 use c5c3_api::{
-    ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec, StorageClusterSpec,
+    Claim, ControlPlaneClusterSpec, HypervisorClusterSpec, OpenStackClusterSpec, StorageClusterSpec,
 };
 
 use crate::manifest::Manifest;
@@ -26,7 +26,7 @@ struct Facts {
     composition: &'static str,
 }
 
-fn facts<K: Kind>(noun: &'static str) -> Facts {
+fn facts<K: Claim>(noun: &'static str) -> Facts {
     Facts {
         api_version: K::api_version(),
         kind: K::KIND,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use c5c3_api::Kind;
+use c5c3_api::Claim;
 use serde::Deserialize;
 
 /// Label of a composite resource with its claim's name.
@@ -98,7 +98,7 @@ pub enum Scope {
 
 impl Scope {
     /// What the composite resources of a kind are called here.
-    pub fn kind<K: Kind>(self) -> String {
+    pub fn kind<K: Claim>(self) -> String {
         match self {
             Scope::Cluster => K::composite_kind(),
             Scope::Namespaced => K::KIND.to_owned(),

@@ -20,7 +20,7 @@ mod transitions;
 use std::time::Duration;
 
 use c5c3_api::{
-    ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec, StorageClusterSpec,
+    Claim, ControlPlaneClusterSpec, HypervisorClusterSpec, OpenStackClusterSpec, StorageClusterSpec,
 };
 use function_protocol::{Fatal, Function, Head, Request, Response};
 
@@ -91,7 +91,7 @@ fn recipe(composite: &Head) -> Result<Recipe, Fatal> {
     }
 }
 
-fn is<K: Kind>(composite: &Head) -> bool {
+fn is<K: Claim>(composite: &Head) -> bool {
     composite.api_version == K::api_version()
         && (composite.kind == K::KIND || composite.kind.strip_prefix('X') == Some(K::KIND))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, Kind},
     list,
     parts::{
         ApiComponent, Bucket, Common, Component, Database, DeletedRows, KeystoneAccess, Messaging,
@@ -143,7 +143,7 @@ pub struct ImageVolumeCache {
 /// What Keystone's IDs are made of.
 const ID: &str = r"^[-0-9a-zA-Z]+$";
 
-impl CustomResource for CinderSpec {
+impl Kind for CinderSpec {
     type Status = CinderStatus;
     const DESCRIPTION: &'static str = "Cinder, the volume service.";
     const GROUP: &'static str = "cinder.openstack.c5c3.io";
@@ -157,6 +157,8 @@ impl CustomResource for CinderSpec {
     ];
     const MAX_NAME_LENGTH: u8 = 40;
 }
+
+impl CustomResource for CinderSpec {}
 
 /// The observed Cinder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Consumer, Sharing,
     cidr::Ranges,
-    kind::{Column, Kind},
+    kind::{Claim, Column, Kind},
     pattern::LABEL_VALUE,
     rule::{self, Rule},
 };
@@ -79,8 +79,6 @@ impl Kind for ControlPlaneClusterSpec {
     const KIND: &'static str = "ControlPlaneCluster";
     const PLURAL: &'static str = "controlplaneclusters";
     const SHORT_NAME: &'static str = "cpc";
-    const COMPOSITION: &'static str = "controlplane-production";
-    const NAME_RULES: &'static [Rule] = &[rule::NO_DOTS, rule::NOT_A_PROVIDER_CONFIG];
     const COLUMNS: &'static [Column] = &[
         Column::new("Region", "string", ".spec.region"),
         Column::new("Workers", "integer", ".spec.workers"),
@@ -88,6 +86,11 @@ impl Kind for ControlPlaneClusterSpec {
         Column::wide("Kubernetes", "string", ".spec.kubernetesVersion"),
         Column::wide("Cluster", "string", ".status.clusterName"),
     ];
+}
+
+impl Claim for ControlPlaneClusterSpec {
+    const COMPOSITION: &'static str = "controlplane-production";
+    const NAME_RULES: &'static [Rule] = &[rule::NO_DOTS, rule::NOT_A_PROVIDER_CONFIG];
 }
 
 /// The observed cluster.

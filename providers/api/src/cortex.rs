@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     condition::Condition,
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, Kind},
     list,
     parts::{
         Database, Dependency, Image, KeystoneAccess, NamedRef, Resources, Switch, Tls, Topology,
@@ -124,7 +124,7 @@ pub struct Datasource {
     pub endpoint: Option<String>,
 }
 
-impl CustomResource for CortexSpec {
+impl Kind for CortexSpec {
     type Status = CortexStatus;
     const DESCRIPTION: &'static str =
         "Cortex, the scheduler that places workloads across services.";
@@ -138,6 +138,8 @@ impl CustomResource for CortexSpec {
     ];
     const MAX_NAME_LENGTH: u8 = 40;
 }
+
+impl CustomResource for CortexSpec {}
 
 /// The observed Cortex.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

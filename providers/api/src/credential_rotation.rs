@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     condition::Condition,
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, Kind},
     list,
     parts::{NamedRef, is_default},
     pattern::NAME,
@@ -80,7 +80,7 @@ pub struct RotationSchedule {
     pub pre_rotation_days: u32,
 }
 
-impl CustomResource for CredentialRotationSpec {
+impl Kind for CredentialRotationSpec {
     type Status = CredentialRotationStatus;
     const DESCRIPTION: &'static str = "A service's credential, replaced before it expires.";
     const GROUP: &'static str = "c5c3.io";
@@ -93,6 +93,8 @@ impl CustomResource for CredentialRotationSpec {
         Column::new("Next", "string", ".status.nextRotation"),
     ];
 }
+
+impl CustomResource for CredentialRotationSpec {}
 
 /// What the c5c3-operator says of the credential.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,39 +1,18 @@
 //! The CustomResourceDefinitions of what operators reconcile.
 
-use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use crate::{KINDS, kind::Column, pattern::LABEL, rule::Rule, schema};
+use crate::{
+    KINDS,
+    kind::{Column, Kind},
+    pattern::LABEL,
+    schema,
+};
 
 /// A kind that an operator reconciles, by its spec.
-pub trait CustomResource: JsonSchema {
-    /// The observed state.
-    type Status: JsonSchema;
-    /// One sentence for `kubectl explain`.
-    const DESCRIPTION: &'static str;
-    /// The API group, for instance `keystone.openstack.c5c3.io`.
-    const GROUP: &'static str;
-    /// The API version.
-    const VERSION: &'static str = "v1alpha1";
-    /// The kind, for instance `Keystone`.
-    const KIND: &'static str;
-    /// The kind in the plural and lower case, for instance `keystones`.
-    const PLURAL: &'static str;
-    /// What `kubectl get` takes instead of the plural.
-    const SHORT_NAME: &'static str;
+pub trait CustomResource: Kind {
     /// Where its resources live.
     const SCOPE: Scope = Scope::Namespaced;
-    /// What `kubectl get` shows between Ready and Age.
-    const COLUMNS: &'static [Column];
-    /// Rules over the whole resource, beyond those within the spec.
-    const RULES: &'static [Rule] = &[];
-    /// The longest name that leaves room for what is named after it.
-    const MAX_NAME_LENGTH: u8 = 63;
-
-    /// Group and version, for instance `keystone.openstack.c5c3.io/v1alpha1`.
-    fn api_version() -> String {
-        format!("{}/{}", Self::GROUP, Self::VERSION)
-    }
 }
 
 /// Where the resources of a kind live.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     ControlPlaneClusterSpec, HypervisorClusterSpec, OpenStackClusterSpec, StorageClusterSpec,
-    kind::{Column, Kind},
+    kind::{Claim, Column},
     rule::Rule,
     schema,
 };
@@ -43,7 +43,7 @@ pub fn definitions(generation: Generation) -> Vec<Definition> {
 }
 
 /// The definition of one kind.
-pub fn definition<K: Kind>(generation: Generation) -> Definition {
+pub fn definition<K: Claim>(generation: Generation) -> Definition {
     let names = Names {
         categories: ["c5c3"],
         kind: K::KIND.to_owned(),
@@ -88,7 +88,7 @@ pub fn definition<K: Kind>(generation: Generation) -> Definition {
 /// Crossplane keeps the rules at the root from 2.0 on and drops them before; it always keeps those of the spec. It takes
 /// the longest name for claims and their composite resources alike, whose names are longer, so only a namespaced
 /// composite resource can have one.
-fn whole<K: Kind>(generation: Generation) -> Value {
+fn whole<K: Claim>(generation: Generation) -> Value {
     let mut rules = K::RULES.to_vec();
     let mut properties = json!({
         "spec": schema::structural::<K>(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     custom_resource::CustomResource,
-    kind::{Column, SERVICE_COLUMNS},
+    kind::{Column, Kind, SERVICE_COLUMNS},
     list,
     parts::{
         self, ApiComponent, Bucket, Common, Database, KeystoneAccess, Rbd, ServiceStatus, Size,
@@ -158,7 +158,7 @@ pub enum ImageBackend {
     S3,
 }
 
-impl CustomResource for GlanceSpec {
+impl Kind for GlanceSpec {
     type Status = ServiceStatus;
     const DESCRIPTION: &'static str = "Glance, the image service.";
     const GROUP: &'static str = "glance.openstack.c5c3.io";
@@ -168,3 +168,5 @@ impl CustomResource for GlanceSpec {
     const COLUMNS: &'static [Column] = SERVICE_COLUMNS;
     const MAX_NAME_LENGTH: u8 = 40;
 }
+
+impl CustomResource for GlanceSpec {}

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     cidr::{Cidr, Ranges},
     hypervisor::{HostSettings, NodeCounts, SystemReserved, TUNNEL_OF_NETDEV},
-    kind::{Column, Kind},
+    kind::{Claim, Column, Kind},
     parts::is_default,
     pattern::{LABEL_VALUE, label_value},
     pool::{self, Consumer, PoolNetwork, Sharing, SharingMode},
@@ -86,7 +86,6 @@ impl Kind for HypervisorClusterSpec {
     const KIND: &'static str = "HypervisorCluster";
     const PLURAL: &'static str = "hypervisorclusters";
     const SHORT_NAME: &'static str = "hvc";
-    const COMPOSITION: &'static str = "hypervisor-pool";
     const COLUMNS: &'static [Column] = &[
         Column::new("Region", "string", ".spec.region"),
         Column::new("Workers", "integer", ".spec.workers"),
@@ -96,6 +95,10 @@ impl Kind for HypervisorClusterSpec {
         Column::wide("Consumers", "string", ".status.consumers[*].name"),
     ];
     const RULES: &'static [Rule] = &[rule::HYPERVISORS_IN_USE];
+}
+
+impl Claim for HypervisorClusterSpec {
+    const COMPOSITION: &'static str = "hypervisor-pool";
     const NAME_RULES: &'static [Rule] = &[rule::SAME_NAME, rule::NOT_A_PROVIDER_CONFIG];
 }
 

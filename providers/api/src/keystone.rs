@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     custom_resource::CustomResource,
-    kind::{Column, SERVICE_COLUMNS},
+    kind::{Column, Kind, SERVICE_COLUMNS},
     parts::{
         ApiComponent, Cache, Common, Database, Schedule, SecretKeyRef, ServiceStatus, is_default,
         keystone_access::default_region,
@@ -126,7 +126,7 @@ fn default_admin_user() -> String {
     "admin".to_owned()
 }
 
-impl CustomResource for KeystoneSpec {
+impl Kind for KeystoneSpec {
     type Status = ServiceStatus;
     const DESCRIPTION: &'static str = "Keystone, the identity service.";
     const GROUP: &'static str = "keystone.openstack.c5c3.io";
@@ -136,3 +136,5 @@ impl CustomResource for KeystoneSpec {
     const COLUMNS: &'static [Column] = SERVICE_COLUMNS;
     const MAX_NAME_LENGTH: u8 = 40;
 }
+
+impl CustomResource for KeystoneSpec {}

@@ -1,42 +1,48 @@
-//! What a kind that users write is called, and how `kubectl` shows it.
+//! What a kind of this project is called, and how `kubectl` shows it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A kind that users write, by its spec: a claim, the composite resource that Crossplane makes of it, and a namespaced
-/// composite resource of the same fields.
+use crate::rule::Rule;
+
+/// What a kind is called and how `kubectl` shows it, by its spec.
 pub trait Kind: JsonSchema {
     /// The observed state.
     type Status: JsonSchema;
     /// One sentence for `kubectl explain`.
     const DESCRIPTION: &'static str;
-    /// The API group, for instance `c5c3.io`.
+    /// The API group, for instance `keystone.openstack.c5c3.io`.
     const GROUP: &'static str;
     /// The API version.
     const VERSION: &'static str = "v1alpha1";
-    /// The kind of the claim and of a namespaced composite resource, for instance `OpenStackCluster`. A composite
-    /// resource that belongs to a claim has an `X` before it.
+    /// The kind, for instance `Keystone`.
     const KIND: &'static str;
-    /// The kind in the plural and lower case, for instance `openstackclusters`.
+    /// The kind in the plural and lower case, for instance `keystones`.
     const PLURAL: &'static str;
-    /// What `kubectl get` takes instead of the plural, for instance `osc`.
+    /// What `kubectl get` takes instead of the plural, for instance `kst`.
     const SHORT_NAME: &'static str;
-    /// The Composition of a resource that chooses none.
-    const COMPOSITION: &'static str;
-    /// What `kubectl get` shows. Crossplane adds whether the resource is ready, and its age.
+    /// What `kubectl get` shows, beside whether the resource is ready, and its age.
     const COLUMNS: &'static [Column];
-    /// Rules over spec and status, beyond those within the spec.
-    const RULES: &'static [crate::rule::Rule] = &[];
-    /// Rules that also see the name, for resources that keep the name that their user gave them. The composite resource
-    /// of a claim has a name of its own.
-    const NAME_RULES: &'static [crate::rule::Rule] = &[];
+    /// Rules over the whole resource, beyond those within the spec.
+    const RULES: &'static [Rule] = &[];
     /// The longest name that leaves room for what is named after it.
     const MAX_NAME_LENGTH: u8 = 63;
 
-    /// Group and version, for instance `c5c3.io/v1alpha1`.
+    /// Group and version, for instance `keystone.openstack.c5c3.io/v1alpha1`.
     fn api_version() -> String {
         format!("{}/{}", Self::GROUP, Self::VERSION)
     }
+}
+
+/// A kind that Crossplane serves: a claim, the composite resource that Crossplane makes of it, and a namespaced composite
+/// resource of the same fields. [`Kind::KIND`] is that of the claim and of a namespaced composite resource. A composite resource
+/// that belongs to a claim has an `X` before it.
+pub trait Claim: Kind {
+    /// The Composition of a resource that chooses none.
+    const COMPOSITION: &'static str;
+    /// Rules that also see the name, for resources that keep the name that their user gave them. The composite resource
+    /// of a claim has a name of its own.
+    const NAME_RULES: &'static [Rule] = &[];
 
     /// The kind of the composite resource behind a claim, for instance `XOpenStackCluster`.
     fn composite_kind() -> String {

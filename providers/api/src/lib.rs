@@ -65,7 +65,7 @@ pub use control_plane_cluster::{ControlPlaneClusterSpec, ControlPlaneClusterStat
 pub use custom_resource::{CustomResource, Scope, custom_resource, custom_resources};
 pub use definition::{Definition, Generation, definition, definitions};
 pub use hypervisor_cluster::{HypervisorClusterSpec, HypervisorClusterStatus};
-pub use kind::Kind;
+pub use kind::{Claim, Kind};
 pub use openstack_cluster::{OpenStackClusterSpec, OpenStackClusterStatus};
 pub use pool::{
     Consumer, PhysicalNetwork, PoolName, PoolNameError, PoolNetwork, Sharing, SharingMode,

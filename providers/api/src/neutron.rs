@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     custom_resource::CustomResource,
-    kind::{Column, SERVICE_COLUMNS},
+    kind::{Column, Kind, SERVICE_COLUMNS},
     parts::{
         ApiComponent, Common, Component, Database, KeystoneAccess, Messaging, NamedRef,
         NamespacedRef, ServiceStatus, is_default,
@@ -226,7 +226,7 @@ pub enum NetworkType {
     Local,
 }
 
-impl CustomResource for NeutronSpec {
+impl Kind for NeutronSpec {
     type Status = ServiceStatus;
     const DESCRIPTION: &'static str = "Neutron, the network service.";
     const GROUP: &'static str = "neutron.openstack.c5c3.io";
@@ -236,3 +236,5 @@ impl CustomResource for NeutronSpec {
     const COLUMNS: &'static [Column] = SERVICE_COLUMNS;
     const MAX_NAME_LENGTH: u8 = 40;
 }
+
+impl CustomResource for NeutronSpec {}

@@ -4,7 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    condition::Condition, custom_resource::CustomResource, kind::Column, list, parts::is_default,
+    condition::Condition,
+    custom_resource::CustomResource,
+    kind::{Column, Kind},
+    list,
+    parts::is_default,
     rule::Rule,
 };
 
@@ -85,7 +89,7 @@ pub enum EncapsulationType {
     Vxlan,
 }
 
-impl CustomResource for OvnChassisSpec {
+impl Kind for OvnChassisSpec {
     type Status = OvnChassisStatus;
     const DESCRIPTION: &'static str = "One node of a virtual network.";
     const GROUP: &'static str = "ovn.c5c3.io";
@@ -99,6 +103,8 @@ impl CustomResource for OvnChassisSpec {
     ];
     const MAX_NAME_LENGTH: u8 = 253;
 }
+
+impl CustomResource for OvnChassisSpec {}
 
 /// The observed node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

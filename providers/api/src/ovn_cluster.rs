@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     condition::Condition,
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, Kind},
     list,
     ovn_chassis::BridgeMapping,
     parts::{Image, OperatorNamespaces, Resources, Schedule, Tls, Topology, Volume, is_default},
@@ -235,7 +235,7 @@ pub struct OvnService {
     pub port: u16,
 }
 
-impl CustomResource for OvnClusterSpec {
+impl Kind for OvnClusterSpec {
     type Status = OvnClusterStatus;
     const DESCRIPTION: &'static str =
         "OVN: the databases of a virtual network, and the daemons on its nodes.";
@@ -250,6 +250,8 @@ impl CustomResource for OvnClusterSpec {
     ];
     const MAX_NAME_LENGTH: u8 = 40;
 }
+
+impl CustomResource for OvnClusterSpec {}
 
 /// The observed virtual network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     custom_resource::CustomResource,
-    kind::{Column, SERVICE_COLUMNS},
+    kind::{Column, Kind, SERVICE_COLUMNS},
     parts::{ApiComponent, Common, Database, KeystoneAccess, ServiceStatus, is_default},
 };
 
@@ -27,7 +27,7 @@ pub struct PlacementSpec {
     pub common: Common,
 }
 
-impl CustomResource for PlacementSpec {
+impl Kind for PlacementSpec {
     type Status = ServiceStatus;
     const DESCRIPTION: &'static str = "Placement, the inventory of resources and of who uses them.";
     const GROUP: &'static str = "placement.openstack.c5c3.io";
@@ -37,3 +37,5 @@ impl CustomResource for PlacementSpec {
     const COLUMNS: &'static [Column] = SERVICE_COLUMNS;
     const MAX_NAME_LENGTH: u8 = 40;
 }
+
+impl CustomResource for PlacementSpec {}

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     condition::Condition,
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, Kind},
     list,
     parts::{NamedRef, is_default},
     rule::Rule,
@@ -40,7 +40,7 @@ pub struct SecretSource {
     pub keys: Vec<String>,
 }
 
-impl CustomResource for SecretAggregateSpec {
+impl Kind for SecretAggregateSpec {
     type Status = SecretAggregateStatus;
     const DESCRIPTION: &'static str = "One Secret made of several.";
     const GROUP: &'static str = "c5c3.io";
@@ -49,6 +49,8 @@ impl CustomResource for SecretAggregateSpec {
     const SHORT_NAME: &'static str = "sag";
     const COLUMNS: &'static [Column] = &[Column::new("Target", "string", ".spec.target.name")];
 }
+
+impl CustomResource for SecretAggregateSpec {}
 
 /// What the c5c3-operator says of the joined Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     condition::Condition,
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, Kind},
     list,
     parts::is_default,
     pattern::{KEY, LABEL, NAME},
@@ -84,7 +84,7 @@ pub enum ShootRole {
     Viewer,
 }
 
-impl CustomResource for ShootKubeconfigSpec {
+impl Kind for ShootKubeconfigSpec {
     type Status = ShootKubeconfigStatus;
     const DESCRIPTION: &'static str =
         "A Secret with a kubeconfig of one of Gardener's clusters, replaced before it expires.";
@@ -98,6 +98,8 @@ impl CustomResource for ShootKubeconfigSpec {
         Column::new("Expires", "string", ".status.expires"),
     ];
 }
+
+impl CustomResource for ShootKubeconfigSpec {}
 
 /// What the kubeconfig-operator says of the kubeconfig.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

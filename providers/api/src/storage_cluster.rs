@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cidr::Ranges,
-    kind::{Column, Kind},
+    kind::{Claim, Column, Kind},
     pattern::{LABEL_VALUE, label_value},
     pool::{self, Consumer, PoolName, Sharing, SharingMode},
     rule::{self, Rule},
@@ -83,7 +83,6 @@ impl Kind for StorageClusterSpec {
     const KIND: &'static str = "StorageCluster";
     const PLURAL: &'static str = "storageclusters";
     const SHORT_NAME: &'static str = "stc";
-    const COMPOSITION: &'static str = "storage-pool";
     const COLUMNS: &'static [Column] = &[
         Column::new("Region", "string", ".spec.region"),
         Column::new("Workers", "integer", ".spec.workers"),
@@ -95,6 +94,10 @@ impl Kind for StorageClusterSpec {
         Column::wide("Consumers", "string", ".status.consumers[*].name"),
     ];
     const RULES: &'static [Rule] = &[rule::STORAGE_IN_USE];
+}
+
+impl Claim for StorageClusterSpec {
+    const COMPOSITION: &'static str = "storage-pool";
     const NAME_RULES: &'static [Rule] = &[rule::SAME_NAME, rule::NOT_A_PROVIDER_CONFIG];
 }
 

@@ -9,7 +9,7 @@ use crate::{
     KINDS,
     condition::Condition,
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, Kind},
     list,
     parts::{
         Dependency, ExtraConfig, Image, KeystoneAccess, NamedRef, Resources, Schedule, Topology,
@@ -124,7 +124,7 @@ pub(crate) fn of_verified(schema: &mut Schema) {
     schema.insert("items".to_owned(), items);
 }
 
-impl CustomResource for TempestSpec {
+impl Kind for TempestSpec {
     type Status = TempestStatus;
     const DESCRIPTION: &'static str = "Tempest, tests of a control plane, again and again.";
     const GROUP: &'static str = "tempest.openstack.c5c3.io";
@@ -139,6 +139,8 @@ impl CustomResource for TempestSpec {
     ];
     const MAX_NAME_LENGTH: u8 = 40;
 }
+
+impl CustomResource for TempestSpec {}
 
 /// The observed tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -12,7 +12,7 @@
 //! A kind, its composer, and what a cluster has after a reconcile:
 //!
 //! ```
-//! use c5c3_api::{CustomResource, kind::Column};
+//! use c5c3_api::{CustomResource, Kind, kind::Column};
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //! use provider_composer::{
 //!     Composer, Custom, DesiredState, Failure, Key, ObservedState, Progress, Resource, Subject, Use,
@@ -25,7 +25,7 @@
 //!     name: String,
 //! }
 //!
-//! impl CustomResource for GreetingSpec {
+//! impl Kind for GreetingSpec {
 //!     type Status = serde_json::Map<String, serde_json::Value>;
 //!     const DESCRIPTION: &'static str = "A greeting in a ConfigMap.";
 //!     const GROUP: &'static str = "example.org";
@@ -34,6 +34,8 @@
 //!     const SHORT_NAME: &'static str = "hi";
 //!     const COLUMNS: &'static [Column] = &[];
 //! }
+//!
+//! impl CustomResource for GreetingSpec {}
 //!
 //! struct Greeter;
 //!

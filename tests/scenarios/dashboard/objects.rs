@@ -1,6 +1,6 @@
 //! What a site of the dashboard has.
 
-use c5c3_api::Kind as Claim;
+use c5c3_api::Claim;
 use futures::{TryStreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use c5c3_api::{
-    ControlPlaneClusterSpec, Generation, HypervisorClusterSpec, Kind, OpenStackClusterSpec,
+    Claim, ControlPlaneClusterSpec, Generation, HypervisorClusterSpec, OpenStackClusterSpec,
     StorageClusterSpec,
 };
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn composition(generation: Generation, name: &str, input: &Value) -> Result<Valu
     }))
 }
 
-fn names<K: Kind>(generation: Generation) -> (String, String) {
+fn names<K: Claim>(generation: Generation) -> (String, String) {
     let kind = match generation {
         Generation::V1 => K::composite_kind(),
         Generation::V2 => K::KIND.to_owned(),

@@ -1,6 +1,6 @@
 //! Usages: what is kept until something else is gone.
 
-use c5c3_api::Kind;
+use c5c3_api::Claim;
 use function_protocol::Fatal;
 
 use super::Composed;
@@ -24,7 +24,7 @@ impl Composed<'_> {
     ///
     /// # Errors
     /// The name is taken by an earlier step of the pipeline.
-    pub fn hold<K: Kind>(
+    pub fn hold<K: Claim>(
         &mut self,
         composite: &Metadata,
         by: &str,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use c5c3_api::{Consumer, Kind, OpenStackClusterSpec};
+use c5c3_api::{Claim, Consumer, OpenStackClusterSpec};
 use function_protocol::{DocumentError, Fatal, Match, Request, Required, Response, Selector};
 
 use super::{Consumers, Pool, PoolComposite};
@@ -116,7 +116,7 @@ pub(super) fn claim(scope: Scope, consumer: &Consumer) -> Selector {
 }
 
 /// Selects composite resources of a kind.
-pub fn selector<K: Kind>(scope: Scope, namespace: Option<String>, by: Match) -> Selector {
+pub fn selector<K: Claim>(scope: Scope, namespace: Option<String>, by: Match) -> Selector {
     Selector {
         api_version: K::api_version(),
         kind: scope.kind::<K>(),

@@ -8,7 +8,7 @@ mod restored;
 
 use c5c3_api::storage_cluster::{Capacity, Health};
 use c5c3_api::{
-    Cidr, Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec,
+    Cidr, Claim, Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, OpenStackClusterSpec,
     PoolName, Ranges, Sharing, SharingMode, StorageClusterSpec, control_plane_cluster,
     hypervisor_cluster, storage_cluster,
 };
@@ -28,7 +28,7 @@ pub use requests::{Asked, PoolRequest, ask, asked, requests};
 pub use restored::is_restored;
 
 /// A kind of cluster that control planes consume.
-pub trait Pool: Kind + DeserializeOwned {
+pub trait Pool: Claim + DeserializeOwned {
     /// How far it can have come.
     type Phase: DeserializeOwned;
     /// What people call it.

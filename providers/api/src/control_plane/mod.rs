@@ -57,7 +57,7 @@ pub use self::{
 pub use crate::parts::{IssuerKind, IssuerRef, NamedRef, Switch};
 use crate::{
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, Kind},
     parts::{common::RELEASE, is_default},
     rule::Rule,
 };
@@ -140,7 +140,7 @@ fn with_alias(schema: &mut Schema) {
     }
 }
 
-impl CustomResource for ControlPlaneSpec {
+impl Kind for ControlPlaneSpec {
     type Status = ControlPlaneStatus;
     const DESCRIPTION: &'static str = "One OpenStack control plane.";
     const GROUP: &'static str = "c5c3.io";
@@ -153,3 +153,5 @@ impl CustomResource for ControlPlaneSpec {
         Column::wide("Keystone", "string", ".status.endpoints.keystone"),
     ];
 }
+
+impl CustomResource for ControlPlaneSpec {}

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     condition::Condition,
     custom_resource::{CustomResource, Scope},
-    kind::Column,
+    kind::{Column, Kind},
     list,
     parts::{image::REPOSITORY, is_default},
     pool::{PoolNetwork, SharingMode},
@@ -95,14 +95,13 @@ fn image() -> serde_json::Value {
     serde_json::json!({ "type": "string", "minLength": 1, "maxLength": 400 })
 }
 
-impl CustomResource for HypervisorPoolSpec {
+impl Kind for HypervisorPoolSpec {
     type Status = HypervisorPoolStatus;
     const DESCRIPTION: &'static str = "How the nodes of this hypervisor cluster are shared.";
     const GROUP: &'static str = "hypervisor.c5c3.io";
     const KIND: &'static str = "HypervisorPool";
     const PLURAL: &'static str = "hypervisorpools";
     const SHORT_NAME: &'static str = "hvp";
-    const SCOPE: Scope = Scope::Cluster;
     const COLUMNS: &'static [Column] = &[
         Column::new("Mode", "string", ".spec.mode"),
         Column::new("Nodes", "integer", ".status.nodeCount"),
@@ -111,6 +110,10 @@ impl CustomResource for HypervisorPoolSpec {
         Column::wide("Free vCPUs", "integer", ".status.freeVcpus"),
         Column::wide("Free GB", "integer", ".status.freeMemoryGB"),
     ];
+}
+
+impl CustomResource for HypervisorPoolSpec {
+    const SCOPE: Scope = Scope::Cluster;
 }
 
 /// What one HypervisorShare has of a pool.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     condition::Condition,
     custom_resource::{CustomResource, Scope},
-    kind::Column,
+    kind::{Column, Kind},
     list,
     neutron::ZONE,
     nova::TRAIT,
@@ -219,14 +219,13 @@ pub struct Aggregate {
     pub metadata: BTreeMap<String, String>,
 }
 
-impl CustomResource for HypervisorShareSpec {
+impl Kind for HypervisorShareSpec {
     type Status = HypervisorShareStatus;
     const DESCRIPTION: &'static str = "One control plane's part of this hypervisor cluster.";
     const GROUP: &'static str = "hypervisor.c5c3.io";
     const KIND: &'static str = "HypervisorShare";
     const PLURAL: &'static str = "hypervisorshares";
     const SHORT_NAME: &'static str = "hvs";
-    const SCOPE: Scope = Scope::Cluster;
     // The agents' namespace is named after the share.
     const MAX_NAME_LENGTH: u8 = 56;
     const COLUMNS: &'static [Column] = &[
@@ -237,6 +236,10 @@ impl CustomResource for HypervisorShareSpec {
         Column::wide("Pending", "integer", ".status.pending"),
         Column::wide("Zone", "string", ".spec.availabilityZone"),
     ];
+}
+
+impl CustomResource for HypervisorShareSpec {
+    const SCOPE: Scope = Scope::Cluster;
 }
 
 /// What the hypervisor-pool operator says of a share.

@@ -22,7 +22,7 @@ pub use self::{
 };
 use crate::{
     custom_resource::CustomResource,
-    kind::Column,
+    kind::{Column, Kind},
     list,
     parts::{ApiComponent, Cache, Common, Component, KeystoneAccess, Messaging, Rbd, is_default},
 };
@@ -78,7 +78,7 @@ pub struct NovaSpec {
     pub common: Common,
 }
 
-impl CustomResource for NovaSpec {
+impl Kind for NovaSpec {
     type Status = NovaStatus;
     const DESCRIPTION: &'static str = "Nova, the compute service.";
     const GROUP: &'static str = "nova.openstack.c5c3.io";
@@ -92,3 +92,5 @@ impl CustomResource for NovaSpec {
     ];
     const MAX_NAME_LENGTH: u8 = 40;
 }
+
+impl CustomResource for NovaSpec {}

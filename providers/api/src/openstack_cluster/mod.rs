@@ -24,7 +24,7 @@ pub use self::{
 };
 use crate::{
     control_plane::{FLAVORS_STAY, FirstNetwork, Flavor, TenantAccess},
-    kind::{Column, Kind},
+    kind::{Claim, Column, Kind},
     list,
     parts::is_default,
     pattern::{LABEL, LABEL_VALUE, NAME},
@@ -107,7 +107,6 @@ impl Kind for OpenStackClusterSpec {
     const KIND: &'static str = "OpenStackCluster";
     const PLURAL: &'static str = "openstackclusters";
     const SHORT_NAME: &'static str = "osc";
-    const COMPOSITION: &'static str = "openstack-production";
     const COLUMNS: &'static [Column] = &[
         Column::new("Region", "string", ".spec.region"),
         Column::new("Size", "string", ".spec.size"),
@@ -117,8 +116,12 @@ impl Kind for OpenStackClusterSpec {
         Column::wide("Keystone", "string", ".status.endpoints.keystone"),
         Column::wide("Credentials", "string", ".status.connection.secretName"),
     ];
-    const NAME_RULES: &'static [Rule] = &[rule::NO_DOTS, rule::NOT_RESERVED];
     const MAX_NAME_LENGTH: u8 = 63 - NAMESPACE_PREFIX.len() as u8;
+}
+
+impl Claim for OpenStackClusterSpec {
+    const COMPOSITION: &'static str = "openstack-production";
+    const NAME_RULES: &'static [Rule] = &[rule::NO_DOTS, rule::NOT_RESERVED];
 }
 
 /// What a control plane's namespace is called, before the claim's name.

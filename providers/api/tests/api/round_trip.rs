@@ -1,8 +1,7 @@
 //! Reading a resource and writing it again.
 
 use c5c3_api::{
-    ControlPlaneClusterSpec, CustomResource, HypervisorClusterSpec, Kind, OpenStackClusterSpec,
-    StorageClusterSpec,
+    ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec, StorageClusterSpec,
     cinder::CinderSpec,
     control_plane::ControlPlaneSpec,
     cortex::CortexSpec,
@@ -25,57 +24,40 @@ use serde_json::Value;
 /// Reads spec and status of a resource, and writes them again: defaults may come, but nothing may go.
 pub fn round_trip(resource: &Value) -> Result<(), serde_json::Error> {
     match resource["kind"].as_str().unwrap_or_default() {
-        OpenStackClusterSpec::KIND => claim::<OpenStackClusterSpec>(resource),
-        ControlPlaneClusterSpec::KIND => claim::<ControlPlaneClusterSpec>(resource),
-        HypervisorClusterSpec::KIND => claim::<HypervisorClusterSpec>(resource),
-        StorageClusterSpec::KIND => claim::<StorageClusterSpec>(resource),
-        ControlPlaneSpec::KIND => custom::<ControlPlaneSpec>(resource),
-        SecretAggregateSpec::KIND => custom::<SecretAggregateSpec>(resource),
-        CredentialRotationSpec::KIND => custom::<CredentialRotationSpec>(resource),
-        KeystoneSpec::KIND => custom::<KeystoneSpec>(resource),
-        GlanceSpec::KIND => custom::<GlanceSpec>(resource),
-        PlacementSpec::KIND => custom::<PlacementSpec>(resource),
-        NovaSpec::KIND => custom::<NovaSpec>(resource),
-        NeutronSpec::KIND => custom::<NeutronSpec>(resource),
-        CinderSpec::KIND => custom::<CinderSpec>(resource),
-        CortexSpec::KIND => custom::<CortexSpec>(resource),
-        TempestSpec::KIND => custom::<TempestSpec>(resource),
-        OvnClusterSpec::KIND => custom::<OvnClusterSpec>(resource),
-        OvnChassisSpec::KIND => custom::<OvnChassisSpec>(resource),
-        HypervisorPoolSpec::KIND => custom::<HypervisorPoolSpec>(resource),
-        HypervisorShareSpec::KIND => custom::<HypervisorShareSpec>(resource),
-        ShootKubeconfigSpec::KIND => custom::<ShootKubeconfigSpec>(resource),
+        OpenStackClusterSpec::KIND => through::<OpenStackClusterSpec>(resource),
+        ControlPlaneClusterSpec::KIND => through::<ControlPlaneClusterSpec>(resource),
+        HypervisorClusterSpec::KIND => through::<HypervisorClusterSpec>(resource),
+        StorageClusterSpec::KIND => through::<StorageClusterSpec>(resource),
+        ControlPlaneSpec::KIND => through::<ControlPlaneSpec>(resource),
+        SecretAggregateSpec::KIND => through::<SecretAggregateSpec>(resource),
+        CredentialRotationSpec::KIND => through::<CredentialRotationSpec>(resource),
+        KeystoneSpec::KIND => through::<KeystoneSpec>(resource),
+        GlanceSpec::KIND => through::<GlanceSpec>(resource),
+        PlacementSpec::KIND => through::<PlacementSpec>(resource),
+        NovaSpec::KIND => through::<NovaSpec>(resource),
+        NeutronSpec::KIND => through::<NeutronSpec>(resource),
+        CinderSpec::KIND => through::<CinderSpec>(resource),
+        CortexSpec::KIND => through::<CortexSpec>(resource),
+        TempestSpec::KIND => through::<TempestSpec>(resource),
+        OvnClusterSpec::KIND => through::<OvnClusterSpec>(resource),
+        OvnChassisSpec::KIND => through::<OvnChassisSpec>(resource),
+        HypervisorPoolSpec::KIND => through::<HypervisorPoolSpec>(resource),
+        HypervisorShareSpec::KIND => through::<HypervisorShareSpec>(resource),
+        ShootKubeconfigSpec::KIND => through::<ShootKubeconfigSpec>(resource),
         other => panic!("no kind {other}"),
     }
 }
 
-fn claim<K>(resource: &Value) -> Result<(), serde_json::Error>
+fn through<K>(resource: &Value) -> Result<(), serde_json::Error>
 where
     K: Kind + DeserializeOwned + Serialize,
     K::Status: DeserializeOwned + Serialize,
 {
     assert_eq!(resource["apiVersion"], K::api_version());
-    through::<K, K::Status>(resource)
-}
-
-fn custom<K>(resource: &Value) -> Result<(), serde_json::Error>
-where
-    K: CustomResource + DeserializeOwned + Serialize,
-    K::Status: DeserializeOwned + Serialize,
-{
-    assert_eq!(resource["apiVersion"], K::api_version());
-    through::<K, K::Status>(resource)
-}
-
-fn through<Spec, Status>(resource: &Value) -> Result<(), serde_json::Error>
-where
-    Spec: DeserializeOwned + Serialize,
-    Status: DeserializeOwned + Serialize,
-{
-    let spec: Spec = serde_json::from_value(resource["spec"].clone())?;
+    let spec: K = serde_json::from_value(resource["spec"].clone())?;
     assert_kept("spec", &resource["spec"], &serde_json::to_value(&spec)?);
     if let Some(status) = resource.get("status") {
-        let read: Status = serde_json::from_value(status.clone())?;
+        let read: K::Status = serde_json::from_value(status.clone())?;
         assert_eq!(
             serde_json::to_value(&read)?,
             *status,

@@ -1,7 +1,7 @@
 //! The addresses of a Shoot: those that its claim names, else a block of its own. Gardener can't change them later.
 
 use c5c3_api::{
-    Cidr, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, Ranges, StorageClusterSpec,
+    Cidr, Claim, ControlPlaneClusterSpec, HypervisorClusterSpec, Ranges, StorageClusterSpec,
 };
 use c5c3_kinds::gardener::{Networking, Worker};
 use function_protocol::{Fatal, Match, Request, Response};
@@ -50,7 +50,7 @@ impl Cluster<'_> {
     ///
     /// # Errors
     /// A new Shoot can't have these addresses.
-    pub fn networking<K: Kind>(
+    pub fn networking<K: Claim>(
         &self,
         claim: Ranges,
         request: &Request,
@@ -78,7 +78,7 @@ impl Cluster<'_> {
 
     /// The first free block of node addresses, starting at the one that the cluster's name selects. Older clusters of every kind that
     /// have no addresses yet choose first, as if their Compositions had the same range and block size.
-    fn free_block<K: Kind>(
+    fn free_block<K: Claim>(
         &self,
         length: u8,
         request: &Request,
@@ -119,7 +119,7 @@ impl Cluster<'_> {
     }
 
     /// The other clusters of a kind, as far as they can be read.
-    fn others<K: Kind>(
+    fn others<K: Claim>(
         &self,
         request: &Request,
         response: &mut Response,

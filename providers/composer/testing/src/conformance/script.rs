@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::CustomResource;
-use c5c3_api::kind::Column;
+use c5c3_api::kind::{Column, Kind};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{
@@ -41,7 +41,7 @@ pub struct ScriptSpec {
     pub deleted_first: BTreeSet<String>,
 }
 
-impl CustomResource for ScriptSpec {
+impl Kind for ScriptSpec {
     type Status = serde_json::Map<String, serde_json::Value>;
     const DESCRIPTION: &'static str = "What a composer is to compose.";
     const GROUP: &'static str = "test";
@@ -50,6 +50,8 @@ impl CustomResource for ScriptSpec {
     const SHORT_NAME: &'static str = "script";
     const COLUMNS: &'static [Column] = &[];
 }
+
+impl CustomResource for ScriptSpec {}
 
 /// Composes what its subject lists, and their deletion where it is `ORDERED`.
 pub struct Script<const ORDERED: bool = true>;
