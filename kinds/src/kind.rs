@@ -37,6 +37,22 @@ impl ResourceKind {
         }
     }
 
+    /// A kind whose resources are cluster-scoped.
+    pub const fn cluster_scoped(
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+    ) -> Self {
+        Self {
+            group,
+            version,
+            kind,
+            plural,
+            namespaced: false,
+        }
+    }
+
     /// The kind of one of this project's resources.
     pub const fn of<S: CustomResource>() -> Self {
         Self {
@@ -55,6 +71,17 @@ impl ResourceKind {
         } else {
             [self.group, "/", self.version].concat()
         }
+    }
+
+    /// Whether manifests with this API version and kind are of it.
+    pub fn is(&self, api_version: &str, kind: &str) -> bool {
+        let version = match self.group {
+            "" => Some(api_version),
+            group => api_version
+                .strip_prefix(group)
+                .and_then(|rest| rest.strip_prefix('/')),
+        };
+        kind == self.kind && version == Some(self.version)
     }
 }
 
@@ -118,4 +145,26 @@ pub(crate) use kinds;
 
 impl<S: CustomResource> Spec for S {
     const KIND: ResourceKind = ResourceKind::of::<S>();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kind_is_known_by_its_whole_api_version() {
+        let shoot = ResourceKind::namespaced("core.gardener.cloud", "v1beta1", "Shoot", "shoots");
+        assert!(shoot.is(&shoot.api_version(), "Shoot"));
+        for (api_version, kind) in [
+            ("core.gardener.cloud/v1beta1", "Seed"),
+            ("core.gardener.cloud/v1", "Shoot"),
+            ("gardener.cloud/v1beta1", "Shoot"),
+            ("v1beta1", "Shoot"),
+        ] {
+            assert!(!shoot.is(api_version, kind), "{api_version} {kind}");
+        }
+        let node = ResourceKind::cluster_scoped("", "v1", "Node", "nodes");
+        assert!(node.is(&node.api_version(), "Node"));
+        assert!(!node.is("/v1", "Node"));
+    }
 }

@@ -3,14 +3,17 @@
 
 pub mod ceph;
 pub mod cert_manager;
+pub mod crossplane;
 pub mod external_secrets;
 pub mod gardener;
 pub mod gateway;
 mod kind;
 pub mod korc;
+pub mod kubernetes;
 mod manifest;
 pub mod mariadb;
 pub mod prometheus;
+pub mod provider_kubernetes;
 pub mod rabbitmq;
 pub mod valkey;
 

@@ -82,7 +82,7 @@ fn control_plane_cluster(plan: &Plan) -> Result<String, Error> {
     let operators = control_plane_operators();
     let is_ours = |key: &Key| {
         let mut subjects = operators.iter().map(|operator| operator.subject());
-        subjects.any(|kind| key.kind == kind.kind && key.api_version == kind.api_version())
+        subjects.any(|kind| kind.is(&key.api_version, &key.kind))
     };
     let applied = plan.applied.iter().map(|applied| &applied.key);
     let clusters: BTreeSet<&str> = applied

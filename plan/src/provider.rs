@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use c5c3_kinds::provider_kubernetes::{NAMESPACED_OBJECT, OBJECT};
 use serde_json::json;
 
 use crate::Error;
@@ -17,12 +18,10 @@ pub struct Provider {
     checked: usize,
 }
 
-/// The groups of cluster-scoped and of namespaced Objects.
-const GROUPS: [&str; 2] = ["kubernetes.crossplane.io", "kubernetes.m.crossplane.io"];
-
-/// Whether this is an Object.
+/// Whether this is an Object, of whichever version.
 pub fn is_object(manifest: &Manifest) -> bool {
-    manifest.kind() == "Object" && GROUPS.contains(&manifest.group())
+    let mut kinds = [OBJECT, NAMESPACED_OBJECT].into_iter();
+    kinds.any(|known| manifest.kind() == known.kind && manifest.group() == known.group)
 }
 
 /// The cluster that an Object is for, by the name of its provider configuration.

@@ -1,5 +1,8 @@
 //! The kinds of operators that users may write without a claim.
 
+use c5c3_kinds::gardener::Shoot;
+use c5c3_kinds::{ResourceKind, Spec};
+
 use crate::manifest::Manifest;
 use crate::schema::Served;
 
@@ -9,8 +12,8 @@ pub const CONTROL_PLANE: &str = "control-plane";
 /// The cluster of given Shoots, until an Object names the one that they are in.
 pub const GARDEN: &str = "a garden";
 
-/// API version and kind of a Shoot.
-pub const SHOOT: (&str, &str) = ("core.gardener.cloud/v1beta1", "Shoot");
+/// The kind of Gardener's Shoots.
+pub const SHOOT: ResourceKind = Shoot::KIND;
 
 /// A resource as the API server keeps it, with the defaults of its schema; nothing where it isn't of an operator's kind.
 pub fn defaulted(manifest: &Manifest) -> Option<Manifest> {

@@ -268,8 +268,8 @@ impl<'a> Run<'a> {
 
     /// The given Shoots that no Object is for.
     fn unused_shoots(&self) -> Vec<Key> {
-        let (api_version, kind) = SHOOT;
-        let given = self.store.of_kind(GARDEN, api_version, kind, None);
+        let api_version = SHOOT.api_version();
+        let given = self.store.of_kind(GARDEN, &api_version, SHOOT.kind, None);
         given
             .map(|(key, _)| key)
             .filter(|given| {

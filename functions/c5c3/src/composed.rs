@@ -8,14 +8,17 @@ mod usages;
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::Reason;
+use c5c3_kinds::provider_kubernetes::{
+    ClusterProviderConfig, ForProvider, NAMESPACED_OBJECT, OBJECT, Object, ProviderConfigRef,
+};
+use c5c3_kinds::{ResourceKind, Spec};
 use function_protocol::{Document, Fatal, Readiness, Request, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::composite::Scope;
-use crate::manifest::kubernetes::{ForProvider, Object, ObjectSpec, ProviderConfigRef};
-use crate::manifest::{KubernetesObject, ObjectMeta};
+use crate::manifest::{Manifest, ObjectMeta};
 use crate::observed::{IgnoredStatus, Observation, last_observed, last_spec};
 use crate::ownership::{Foreign, Owner, Ownership};
 use crate::transitions;
@@ -178,11 +181,11 @@ impl<'a> Composed<'a> {
     ///
     /// # Errors
     /// The name is taken by an earlier step of the pipeline.
-    pub fn object<M: KubernetesObject, S: DeserializeOwned + Default>(
+    pub fn object<M: Serialize + Spec, S: DeserializeOwned + Default>(
         &mut self,
         name: &str,
         cluster: &str,
-        mut manifest: M,
+        mut manifest: Manifest<M>,
         creation: Creation,
         ready: impl FnOnce(&S) -> bool,
     ) -> Result<Observation<S>, Fatal> {
@@ -192,32 +195,29 @@ impl<'a> Composed<'a> {
             return Ok(observation);
         }
         let management_policies =
-            self.policies(name, manifest.kind(), cluster, creation, &mut observation);
+            self.policies(name, M::KIND.kind, cluster, creation, &mut observation);
         self.owner.record_in(&mut manifest);
         let is_ready =
             management_policies.is_none() && observation.synced && ready(&observation.status);
         // Each status that is written at rest would cost a call of the function.
-        let watch = !(is_ready && is_refreshed(manifest.kind()));
+        let watch = !(is_ready && is_refreshed(M::KIND.kind));
         let provider_config_kind = match self.scope {
             Scope::Cluster => None,
-            Scope::Namespaced => Some("ClusterProviderConfig"),
+            Scope::Namespaced => Some(ClusterProviderConfig::KIND.kind),
         };
-        let object = Object {
-            api_version: object_api_version(self.scope),
-            kind: "Object",
-            metadata: self.metadata.remove(name).unwrap_or_default(),
-            spec: ObjectSpec {
-                for_provider: ForProvider {
-                    manifest: &manifest,
-                },
-                management_policies,
-                provider_config_ref: ProviderConfigRef {
-                    kind: provider_config_kind,
-                    name: cluster,
-                },
-                watch,
+        let spec = Object {
+            for_provider: ForProvider {
+                manifest: &manifest,
             },
+            management_policies,
+            provider_config_ref: ProviderConfigRef {
+                kind: provider_config_kind,
+                name: cluster,
+            },
+            watch,
         };
+        let metadata = self.metadata.remove(name).unwrap_or_default();
+        let object = Manifest::of(object_kind(self.scope), metadata, Some(spec));
         self.desire(name, &object, is_ready)?;
         Ok(observation)
     }
@@ -330,10 +330,10 @@ impl<'a> Composed<'a> {
     }
 }
 
-/// Group and version of provider-kubernetes' Objects.
-pub fn object_api_version(scope: Scope) -> &'static str {
+/// The kind of provider-kubernetes' Objects.
+pub fn object_kind(scope: Scope) -> ResourceKind {
     match scope {
-        Scope::Cluster => "kubernetes.crossplane.io/v1alpha2",
-        Scope::Namespaced => "kubernetes.m.crossplane.io/v1alpha1",
+        Scope::Cluster => OBJECT,
+        Scope::Namespaced => NAMESPACED_OBJECT,
     }
 }

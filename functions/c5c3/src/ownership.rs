@@ -9,7 +9,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::composite::Metadata;
-use crate::manifest::KubernetesObject;
+use crate::manifest::Manifest;
 
 /// Label with the UID of the owning composite resource.
 const CLAIM_UID: &str = "c5c3.io/claim-uid";
@@ -148,11 +148,11 @@ impl Owner {
     }
 
     /// Records this owner in a manifest, over whatever the manifest says about its owner.
-    pub fn record_in(&self, manifest: &mut impl KubernetesObject) {
+    pub fn record_in<S>(&self, manifest: &mut Manifest<S>) {
         if self.is_rendered() {
             return;
         }
-        let metadata = manifest.metadata_mut();
+        let metadata = &mut manifest.metadata;
         let (uid, claim) = (self.uid.clone(), self.claim.clone());
         metadata.labels.insert(CLAIM_UID.to_owned(), uid);
         metadata.annotations.insert(CLAIM.to_owned(), claim);

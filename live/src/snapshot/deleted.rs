@@ -1,20 +1,25 @@
 //! What holds a claim that is being deleted: servers on its nodes, and data in Ceph. Crossplane doesn't call the function for it any more
 //! (crossplane, internal/controller/apiextensions/composite/reconciler.go: `meta.WasDeleted`), so that the claim's own status says nothing.
 
+use c5c3_api::hypervisor::HypervisorShareSpec;
+use c5c3_kinds::ceph::{CephBlockPool, CephFilesystem, CephObjectStore};
+use c5c3_kinds::provider_kubernetes::{NAMESPACED_OBJECT, OBJECT};
+use c5c3_kinds::{ResourceKind, Spec};
 use c5c3_plan::{ClaimKind, Manifest};
 use serde_json::Value;
 
 use super::Snapshot;
 use crate::cluster::Cluster;
 
-/// The kind by which provider-kubernetes shows an object of another cluster, of cluster-scoped and of namespaced composites.
-pub(super) const OBJECTS: [&str; 2] = [
-    "kubernetes.crossplane.io/v1alpha2",
-    "kubernetes.m.crossplane.io/v1alpha1",
-];
+/// The kinds by which provider-kubernetes shows an object of another cluster, of cluster-scoped and of namespaced composites.
+pub(super) const OBJECTS: [ResourceKind; 2] = [OBJECT, NAMESPACED_OBJECT];
 
 /// The kinds of Rook that have data.
-const DATA: [&str; 3] = ["CephBlockPool", "CephFilesystem", "CephObjectStore"];
+const DATA: [&str; 3] = [
+    CephBlockPool::KIND.kind,
+    CephFilesystem::KIND.kind,
+    CephObjectStore::KIND.kind,
+];
 
 /// The conditions that are True while Rook doesn't delete an object because of what is in it (rook, pkg/apis/ceph.rook.io/v1/types.go).
 const BLOCKED: [&str; 2] = ["PoolDeletionIsBlocked", "DeletionIsBlocked"];
@@ -43,8 +48,10 @@ impl Snapshot {
             .filter(|manifest| is_deleted_claim(manifest));
         let selectors: Vec<[String; 2]> = claims.map(selectors).collect();
         for selectors in selectors {
-            for (api_version, selector) in OBJECTS.into_iter().zip(selectors) {
-                let found = cluster.list(api_version, "Object", &selector).await;
+            for (kind, selector) in OBJECTS.into_iter().zip(selectors) {
+                let found = cluster
+                    .list(&kind.api_version(), kind.kind, &selector)
+                    .await;
                 for object in found.unwrap_or_default() {
                     self.insert(object);
                 }
@@ -112,7 +119,7 @@ pub(super) fn claim_name(object: &Manifest) -> Option<(&str, &str)> {
     let label = |label: &str| object.text(&format!("/metadata/labels/crossplane.io~1{label}"));
     match OBJECTS
         .iter()
-        .position(|api| *api == object.api_version())?
+        .position(|kind| kind.is(object.api_version(), object.kind()))?
     {
         0 => Some((label("claim-namespace"), label("claim-name"))),
         _ => Some((object.namespace(), label("composite"))),
@@ -121,7 +128,7 @@ pub(super) fn claim_name(object: &Manifest) -> Option<(&str, &str)> {
 
 /// The pool of a share, and what its nodes wait for.
 pub(super) fn drain(object: &Manifest) -> Option<(&str, &str)> {
-    if object.text("/spec/forProvider/manifest/kind") != "HypervisorShare" {
+    if object.text("/spec/forProvider/manifest/kind") != HypervisorShareSpec::KIND.kind {
         return None;
     }
     let condition = conditions(object)

@@ -73,14 +73,14 @@ pub(super) async fn objects_of_claims(cluster: &Cluster, selection: &Selection) 
     let name = selection.name.as_deref();
     let name = name.map(|name| name.rsplit('/').next().unwrap_or_default());
     let mut objects = Vec::new();
-    for (api_version, label) in OBJECTS.into_iter().zip(["claim-name", "composite"]) {
+    for (kind, label) in OBJECTS.into_iter().zip(["claim-name", "composite"]) {
         let label = format!("crossplane.io/{label}");
         let selector = match name {
             Some(name) => format!("{label}={name}"),
             None => label,
         };
         let found = cluster
-            .list_metadata(api_version, "Object", &selector)
+            .list_metadata(&kind.api_version(), kind.kind, &selector)
             .await;
         objects.extend(found.unwrap_or_default());
     }

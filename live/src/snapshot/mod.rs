@@ -246,7 +246,7 @@ impl Snapshot {
     fn made_of(&self, resource: &Manifest, operators: &[Box<dyn Operator>]) -> Option<Operated> {
         let operator = operators.iter().find(|operator| {
             let kind = operator.subject();
-            kind.kind == resource.kind() && kind.api_version() == resource.api_version()
+            kind.is(resource.api_version(), resource.kind())
         })?;
         let of = owner_of(resource);
         let made = self.0.values();

@@ -78,7 +78,7 @@ impl Found {
         }
         let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
-        if (api_version.as_str(), kind.as_str()) == SHOOT {
+        if SHOOT.is(&api_version, &kind) {
             return self.add_shoot(place, value);
         }
         match Served::named(&api_version, &kind) {
@@ -169,7 +169,7 @@ impl Found {
 /// Whether a document isn't one of this project's or of Kubernetes', by its API version and kind.
 fn is_foreign(api_version: &str, kind: &str) -> bool {
     let meant = api_version.is_empty() && Served::meant("", kind).is_some();
-    let is_shoot = (api_version, kind) == SHOOT;
+    let is_shoot = SHOOT.is(api_version, kind);
     let read = kind == "List" || meant || is_shoot || Served::named(api_version, kind).is_some();
     !read && !Served::owns(api_version)
 }
@@ -213,7 +213,7 @@ fn unknown(api_version: &str, kind: &str) -> Problem {
 fn is_operated(manifest: &Manifest) -> bool {
     control_plane_operators().iter().any(|operator| {
         let subject = operator.subject();
-        subject.kind == manifest.kind() && subject.api_version() == manifest.api_version()
+        subject.is(manifest.api_version(), manifest.kind())
     })
 }
 

@@ -2,14 +2,16 @@
 //!
 //! The kubeconfig-operator writes that Secret where a ShootKubeconfig asks for it: Gardener's kubeconfigs live a day at most.
 
+use c5c3_kinds::provider_kubernetes::{
+    ClusterProviderConfig, Credentials, ProviderConfig, SecretKeySelector,
+};
 use function_protocol::Fatal;
 
 use super::Cluster;
 use super::shoot::SHOOT;
 use crate::composed::Composed;
 use crate::composite::Scope;
-use crate::manifest::kubernetes::{Credentials, PROVIDER_CONFIG, ProviderConfigSpec, SecretKeyRef};
-use crate::manifest::{Manifest, ObjectMeta};
+use crate::manifest::Manifest;
 use crate::names::ACCESS;
 use crate::observed::ConditionedStatus;
 
@@ -27,10 +29,10 @@ impl Cluster<'_> {
     /// management cluster where they are namespaced, since those compose nothing cluster-scoped. The Shoot is kept until it is gone.
     pub fn access(&self, composed: &mut Composed<'_>) -> Result<(), Fatal> {
         let access = &self.presets.access;
-        let spec = ProviderConfigSpec {
+        let config = ProviderConfig {
             credentials: Credentials {
                 source: "Secret",
-                secret_ref: SecretKeyRef {
+                secret_ref: SecretKeySelector {
                     namespace: access.kubeconfig_namespace.clone(),
                     name: self.kubeconfig(),
                     key: "kubeconfig",
@@ -38,28 +40,15 @@ impl Cluster<'_> {
             },
         };
         let creation = self.creation();
-        let metadata = ObjectMeta::named(self.name());
         match composed.scope() {
             Scope::Cluster => {
-                let (api_version, kind) = PROVIDER_CONFIG;
-                let config = Manifest {
-                    api_version: api_version.to_owned(),
-                    kind,
-                    metadata,
-                    spec,
-                };
+                let config = Manifest::cluster_scoped(self.name(), config);
                 composed.local(ACCESS, &config, creation)?;
             }
             Scope::Namespaced => {
-                let config = Manifest {
-                    api_version: "kubernetes.m.crossplane.io/v1alpha1".to_owned(),
-                    kind: "ClusterProviderConfig",
-                    metadata: ObjectMeta {
-                        finalizers: vec![IN_USE.to_owned()],
-                        ..metadata
-                    },
-                    spec,
-                };
+                let config = ClusterProviderConfig(config);
+                let mut config = Manifest::cluster_scoped(self.name(), config);
+                config.metadata.finalizers.push(IN_USE.to_owned());
                 let management = &access.management_provider_config;
                 let ready = |_: &ConditionedStatus| true;
                 composed.object(ACCESS, management, config, creation, ready)?;

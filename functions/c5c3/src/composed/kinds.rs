@@ -1,10 +1,12 @@
 //! The kinds that this function composes, and the names that it gives them.
 
+use c5c3_kinds::crossplane::{NAMESPACED_USAGE, USAGE};
+use c5c3_kinds::provider_kubernetes::{NAMESPACED_OBJECT, OBJECT, ProviderConfig};
+use c5c3_kinds::{ResourceKind, Spec};
 use function_protocol::Document;
 
-use super::{object_api_version, usages};
-use crate::composite::{Scope, TypeMeta};
-use crate::manifest::kubernetes::PROVIDER_CONFIG;
+use super::usages;
+use crate::composite::TypeMeta;
 use crate::names::ACCESS;
 
 /// Whether an observed resource can be one that was composed under this name.
@@ -16,13 +18,8 @@ pub fn is_composed(name: &str, resource: &Document) -> bool {
     let Ok(TypeMeta { api_version, kind }) = resource.parse() else {
         return false;
     };
-    let mut scopes = [Scope::Cluster, Scope::Namespaced].into_iter();
-    match kind {
-        "Object" => scopes.any(|scope| api_version == object_api_version(scope)),
-        "Usage" => {
-            usages::sides(name).is_some()
-                && scopes.any(|scope| api_version == usages::api_version(scope))
-        }
-        _ => name == ACCESS && (api_version, kind) == PROVIDER_CONFIG,
-    }
+    let is_one_of = |kinds: &[ResourceKind]| kinds.iter().any(|of| of.is(api_version, kind));
+    is_one_of(&[OBJECT, NAMESPACED_OBJECT])
+        || usages::sides(name).is_some() && is_one_of(&[USAGE, NAMESPACED_USAGE])
+        || name == ACCESS && ProviderConfig::KIND.is(api_version, kind)
 }

@@ -2,6 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use c5c3_api::hypervisor::HypervisorShareSpec;
+use c5c3_kinds::Spec;
+use c5c3_kinds::ceph::{CephBlockPool, CephFilesystem, CephObjectStore};
+use c5c3_kinds::crossplane::USAGE;
 use function_protocol::{Document, Fatal};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,9 +17,14 @@ use crate::observed::IgnoredStatus;
 use crate::ownership::Ownership;
 
 /// Kinds that hold data or servers.
-const HOLDERS: [&str; 4] = ["CephBlockPool", "CephFilesystem", "CephObjectStore", SHARE];
+const HOLDERS: [&str; 4] = [
+    CephBlockPool::KIND.kind,
+    CephFilesystem::KIND.kind,
+    CephObjectStore::KIND.kind,
+    SHARE,
+];
 
-const SHARE: &str = "HypervisorShare";
+const SHARE: &str = HypervisorShareSpec::KIND.kind;
 
 /// Label of an Object that is kept although the claim no longer wants it.
 const RETAINED: &str = "c5c3.io/retained";
@@ -76,7 +85,7 @@ impl Composed<'_> {
             let value: Value = document
                 .parse()
                 .map_err(|error| Fatal::from(error).within(name))?;
-            if value["kind"] == "Usage" {
+            if value["kind"] == USAGE.kind {
                 usages.push(name);
             } else if let Some(leftover) = leftover(name, document, &value) {
                 let record = self.observation::<IgnoredStatus>(name).record;

@@ -1,12 +1,13 @@
 //! Usages: what is kept until something else is gone.
 
 use c5c3_api::Claim;
+use c5c3_kinds::crossplane::{NAMESPACED_USAGE, ResourceRef, USAGE, Usage, UsageRef};
 use function_protocol::Fatal;
 
 use super::Composed;
 use crate::composite::{Metadata, Scope};
-use crate::manifest::kubernetes::{ResourceRef, Usage, UsageRef, UsageSpec};
-use crate::observed::Identity;
+use crate::manifest::{Manifest, ObjectMeta};
+use crate::observed::{Identity, Specified};
 
 impl Composed<'_> {
     /// Keeps `of` until `by` is gone. Both are composed resources; wanted once both exist.
@@ -54,25 +55,29 @@ impl Composed<'_> {
         let Some(document) = self.observed(&name) else {
             return Ok(());
         };
-        let usage: Usage = document
+        let usage: Specified<Usage> = document
             .parse()
             .map_err(|error| Fatal::from(error).within(&name))?;
-        self.desire(&name, &usage, true)
+        self.desire(&name, &self.composed_usage(usage.spec), true)
     }
 
     fn usage(&mut self, name: &str, of: UsageRef, by: UsageRef, reason: &str) -> Result<(), Fatal> {
         let usage = Usage {
-            api_version: api_version(self.scope).to_owned(),
-            kind: "Usage".to_owned(),
-            spec: UsageSpec {
-                of,
-                by,
-                reason: reason.to_owned(),
-                replay_deletion: true,
-            },
+            of,
+            by,
+            reason: reason.to_owned(),
+            replay_deletion: true,
         };
         let exists = self.exists(name);
-        self.desire(name, &usage, exists)
+        self.desire(name, &self.composed_usage(usage), exists)
+    }
+
+    fn composed_usage(&self, usage: Usage) -> Manifest<Usage> {
+        let kind = match self.scope {
+            Scope::Cluster => USAGE,
+            Scope::Namespaced => NAMESPACED_USAGE,
+        };
+        Manifest::of(kind, ObjectMeta::default(), Some(usage))
     }
 
     /// A composed resource as a Usage refers to it; none while it doesn't exist.
@@ -86,14 +91,6 @@ impl Composed<'_> {
                 namespace: None,
             },
         })
-    }
-}
-
-/// Group and version of Usages.
-pub(super) fn api_version(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Cluster => "apiextensions.crossplane.io/v1beta1",
-        Scope::Namespaced => "protection.crossplane.io/v1beta1",
     }
 }
 

@@ -10,6 +10,7 @@ use c5c3_api::control_plane::{
 };
 use c5c3_api::hypervisor::HypervisorShareStatus;
 use c5c3_api::{Cidr, PhysicalNetwork};
+use c5c3_kinds::kubernetes::Namespace;
 use function_protocol::Fatal;
 use serde::Deserialize;
 
@@ -19,7 +20,6 @@ use super::resource::{self, CONTROL_PLANE, NAMESPACE};
 use super::shares::Shares;
 use super::wanted::{Rbd, Storage, Storages};
 use crate::composed::{Composed, Creation};
-use crate::manifest::kubernetes::Namespace;
 use crate::manifest::{Manifest, ObjectMeta};
 use crate::observed::{Observation, condition};
 
@@ -62,7 +62,7 @@ impl Recipe<'_> {
     }
 
     /// The control plane's namespace, which is called the same in every cluster.
-    pub fn namespace_manifest(&self) -> Namespace {
+    pub fn namespace_manifest(&self) -> Manifest<Namespace> {
         let claim_namespace = self.cluster.metadata.claim_namespace().to_owned();
         let mariadb = &self.running.infrastructure.value.mariadb;
         // mariadb-operator's init container of Galera and its MaxScale can't be given what `restricted` asks for.
@@ -82,10 +82,9 @@ impl Recipe<'_> {
             ("c5c3.io/claim-namespace".to_owned(), claim_namespace),
             ("c5c3.io/openstack-cluster".to_owned(), "true".to_owned()),
         ];
-        Namespace::new(ObjectMeta {
-            labels: labels.into_iter().chain(pod_security).collect(),
-            ..ObjectMeta::named(self.names.namespace())
-        })
+        let mut namespace = Manifest::without_spec(self.names.namespace());
+        namespace.metadata.labels = labels.into_iter().chain(pod_security).collect();
+        namespace
     }
 
     /// Wants the ControlPlane.

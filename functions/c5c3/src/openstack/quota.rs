@@ -5,6 +5,7 @@ use std::ops::{AddAssign, Mul};
 
 use c5c3_api::control_plane::{Backup, ControlPlaneServices, Infrastructure, OvnInfrastructure};
 use c5c3_api::parts::{Quantity, Resources};
+use c5c3_kinds::kubernetes::{Limit, LimitRange, ResourceQuota};
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 
@@ -12,7 +13,6 @@ use super::Recipe;
 use crate::composed::Composed;
 use crate::input::SizePreset;
 use crate::manifest::Manifest;
-use crate::manifest::kubernetes::{Limit, LimitRangeSpec, ResourceQuotaSpec};
 use crate::observed::{IgnoredStatus, last_composed, last_observed};
 
 /// Names of the composed resources.
@@ -78,7 +78,7 @@ impl Recipe<'_> {
         let namespace = self.names.namespace();
         let cluster = self.site.control_plane.name.name();
         let creation = self.site.creation_in_namespace().when(composed.owns_all());
-        let quota = ResourceQuotaSpec {
+        let quota = ResourceQuota {
             hard: hard(
                 self.presets.size(self.cluster.spec.size)?,
                 &self.running.infrastructure.value,
@@ -96,10 +96,10 @@ impl Recipe<'_> {
 
 /// Requests of a container that states none: a ResourceQuota refuses it otherwise. A default limit would refuse containers that
 /// request more.
-fn limits() -> LimitRangeSpec {
+fn limits() -> LimitRange {
     let requests = [("cpu", "100m"), ("memory", "128Mi")];
     let requests = requests.map(|(resource, amount)| (resource.to_owned(), amount.to_owned()));
-    LimitRangeSpec {
+    LimitRange {
         limits: [Limit {
             type_: "Container",
             default_request: requests.into(),

@@ -11,7 +11,7 @@ use c5c3_api::Consumer;
 use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
 use serde::Deserialize;
 
-use crate::composed::{OBSERVE_ONLY, object_api_version};
+use crate::composed::{OBSERVE_ONLY, object_kind};
 use crate::composite::{CLAIM_NAME, CLAIM_NAMESPACE, Metadata};
 use crate::manifest::ObjectMeta;
 
@@ -124,9 +124,10 @@ pub fn requests(
     request: &Request,
     response: &mut Response,
 ) -> Result<Option<Vec<PoolRequest>>, Fatal> {
+    let object = object_kind(pool.scope());
     let selector = Selector {
-        api_version: object_api_version(pool.scope()).to_owned(),
-        kind: "Object".to_owned(),
+        api_version: object.api_version(),
+        kind: object.kind.to_owned(),
         namespace: None,
         by: Match::Labels(BTreeMap::from([(label(pool), "true".to_owned())])),
     };

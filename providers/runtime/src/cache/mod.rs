@@ -38,13 +38,12 @@ use crate::origin::Origins;
 use crate::queue::Queue;
 
 /// The kind whose objects define which kinds are installed, besides Kubernetes' own.
-pub(crate) const DEFINITION: ResourceKind = ResourceKind {
-    group: "apiextensions.k8s.io",
-    version: "v1",
-    kind: "CustomResourceDefinition",
-    plural: "customresourcedefinitions",
-    namespaced: false,
-};
+pub(crate) const DEFINITION: ResourceKind = ResourceKind::cluster_scoped(
+    "apiextensions.k8s.io",
+    "v1",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+);
 
 /// Stands for all namespaces, and for cluster-scoped objects.
 const EVERYWHERE: &str = "";

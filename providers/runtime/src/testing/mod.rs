@@ -43,13 +43,7 @@ pub(crate) const WIDGET: ResourceKind = ResourceKind::namespaced("test", "v1", "
 pub(crate) const KEYSTONE: ResourceKind = ResourceKind::of::<KeystoneSpec>();
 
 /// A kind of the whole cluster.
-pub(crate) const POOL: ResourceKind = ResourceKind {
-    group: "test",
-    version: "v1",
-    kind: "Pool",
-    plural: "pools",
-    namespaced: false,
-};
+pub(crate) const POOL: ResourceKind = ResourceKind::cluster_scoped("test", "v1", "Pool", "pools");
 
 /// Every kind that there is, by the path of its collection.
 const KINDS: [(&str, ResourceKind); 10] = [

@@ -1,21 +1,22 @@
 //! Objects as they are composed.
 
-pub mod kubernetes;
-
 use std::collections::BTreeMap;
 
-use c5c3_kinds::Spec;
+use c5c3_kinds::{ResourceKind, Spec};
 use serde::{Deserialize, Serialize};
 
-/// A Kubernetes object with a spec, as it is composed: unlike [`c5c3_kinds::Manifest`], with its kind.
+/// A Kubernetes object as it is composed: unlike [`c5c3_kinds::Manifest`], with its kind, and with metadata in the order in which people
+/// write it.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest<S> {
-    pub(crate) api_version: String,
-    pub(crate) kind: &'static str,
+    api_version: String,
+    kind: &'static str,
     /// Name, namespace, labels.
+    #[serde(skip_serializing_if = "ObjectMeta::is_empty")]
     pub metadata: ObjectMeta,
-    pub(crate) spec: S,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spec: Option<S>,
 }
 
 impl<S: Spec> Manifest<S> {
@@ -28,30 +29,24 @@ impl<S: Spec> Manifest<S> {
 
     /// A cluster-scoped object.
     pub fn cluster_scoped(name: impl Into<String>, spec: S) -> Self {
+        Self::of(S::KIND, ObjectMeta::named(name), Some(spec))
+    }
+
+    /// A cluster-scoped object without a spec.
+    pub fn without_spec(name: impl Into<String>) -> Self {
+        Self::of(S::KIND, ObjectMeta::named(name), None)
+    }
+}
+
+impl<S> Manifest<S> {
+    /// An object of this kind, where several kinds have one type of spec.
+    pub fn of(kind: ResourceKind, metadata: ObjectMeta, spec: Option<S>) -> Self {
         Manifest {
-            api_version: S::KIND.api_version(),
-            kind: S::KIND.kind,
-            metadata: ObjectMeta::named(name),
+            api_version: kind.api_version(),
+            kind: kind.kind,
+            metadata,
             spec,
         }
-    }
-}
-
-/// A manifest of any kind.
-pub trait KubernetesObject: Serialize {
-    /// Its kind.
-    fn kind(&self) -> &'static str;
-    /// Its metadata.
-    fn metadata_mut(&mut self) -> &mut ObjectMeta;
-}
-
-impl<S: Serialize> KubernetesObject for Manifest<S> {
-    fn kind(&self) -> &'static str {
-        self.kind
-    }
-
-    fn metadata_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
     }
 }
 
