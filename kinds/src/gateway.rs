@@ -1,6 +1,6 @@
 //! Kinds of the Gateway API, gateway.networking.k8s.io/v1 (1.4 or newer).
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use c5c3_api::Condition;
 use serde::{Deserialize, Serialize};
 
 use crate::kind::kinds;
@@ -12,8 +12,55 @@ kinds! { Spec "gateway.networking.k8s.io" "v1":
     BackendTlsPolicy "BackendTLSPolicy" "backendtlspolicies",
 }
 
-/// A Gateway, of which only the existence is read.
-pub struct Gateway;
+/// A Gateway, of which only what tells whether it serves is read.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Gateway {
+    /// What it is to serve.
+    pub spec: GatewaySpec,
+    /// What it serves.
+    pub status: GatewayStatus,
+}
+
+/// What a Gateway is to serve.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct GatewaySpec {
+    /// Its listeners.
+    pub listeners: Vec<Listener>,
+}
+
+/// A listener of a Gateway.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Listener {
+    /// Its name.
+    pub name: String,
+    /// `HTTPS`, `HTTP`, or another one.
+    pub protocol: String,
+    /// The host name that it takes, for instance `*.example.com`. Without it, every one.
+    pub hostname: Option<String>,
+}
+
+/// The status of a Gateway.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct GatewayStatus {
+    /// Its conditions.
+    pub conditions: Vec<Condition>,
+    /// The status of its listeners.
+    pub listeners: Vec<ListenerStatus>,
+}
+
+/// The status of a listener.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ListenerStatus {
+    /// The listener's name.
+    pub name: String,
+    /// Its conditions.
+    pub conditions: Vec<Condition>,
+}
 
 /// Routes requests for host names to Services.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,8 +119,10 @@ pub struct RouteStatus {
 
 /// The status of a route at a Gateway.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Parent {
+    /// The Gateway, as the route names it.
+    pub parent_ref: c5c3_api::parts::Gateway,
     /// Its conditions.
     pub conditions: Vec<Condition>,
 }

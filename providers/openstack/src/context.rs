@@ -229,7 +229,7 @@ impl<'a> ServiceContext<'a> {
         })
     }
 
-    /// URL of the API for its users, once a pod is ready and the Gateway, if there is one, has accepted the route.
+    /// URL of the API for its users, once a pod is ready and the Gateway or the Ingress controller, if there is one, serves it.
     fn public_endpoint(&self) -> Option<String> {
         let mut all = self.components.iter();
         let api = all.find(|one| one.component.definition.name == API)?;

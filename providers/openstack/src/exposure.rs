@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::parts::{self, Exposure, RequestTimeout};
 use c5c3_kinds::Manifest;
 use c5c3_kinds::gateway::{
-    Backend, BackendTlsPolicy, Gateway, HttpRoute, Routed, Rule, Target, Timeouts, Validation,
+    Backend, BackendTlsPolicy, HttpRoute, Rule, Target, Timeouts, Validation,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::networking::v1::{
@@ -13,15 +13,16 @@ use k8s_openapi::api::networking::v1::{
     IngressServiceBackend, IngressSpec, IngressTLS, ServiceBackendPort,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
 use crate::objects::{config_map, labelled};
-use crate::prerequisite::{Prerequisite, progress};
+use crate::prerequisite::Prerequisite;
 use crate::registry::GLANCE;
+use crate::served;
 use crate::service::Service;
-use crate::tls::{Certificate, issued};
+use crate::tls::Certificate;
 
 /// Annotations that an Ingress may have: those that affect only connections to this service. Others can add controller
 /// configuration, host names, or references to Secrets and services of other namespaces.
@@ -105,7 +106,7 @@ impl Component<'_> {
         let (Some(exposure), Some(port)) = (self.expose, self.definition.port()) else {
             return None;
         };
-        let (namespace, observed) = (self.service.namespace, self.service.observed);
+        let namespace = self.service.namespace;
         if let Some(ingress) = &exposure.ingress {
             if let Some(refused) = refused(&ingress.annotations) {
                 desired.keep(Key::of::<Ingress>(namespace, &self.object));
@@ -114,11 +115,8 @@ impl Component<'_> {
             desired.apply(namespace, &self.object, &self.ingress(exposure, ingress));
         }
         let Some(gateway) = &exposure.gateway else {
-            let secret = exposure.ingress.as_ref()?.tls_secret_name.as_ref();
-            return Some(secret.map_or(Progress::Ready, |secret| {
-                let purpose = "the public certificate";
-                progress(&issued(namespace, secret, purpose, observed))
-            }));
+            let ingress = exposure.ingress.as_ref()?;
+            return Some(served::by_ingress(self, ingress));
         };
         let unreadable = match self.unreadable_policy(certificate) {
             Ok(unreadable) => unreadable,
@@ -135,7 +133,7 @@ impl Component<'_> {
             return Some(Progress::Unknown { message });
         }
         self.trust(certificate, desired);
-        Some(accepted(self, gateway))
+        Some(served::by_gateway(self, exposure, gateway))
     }
 
     fn route(
@@ -305,62 +303,5 @@ impl Component<'_> {
             spec,
         };
         desired.apply(self.service.namespace, &self.object, &policy);
-    }
-}
-
-/// Whether the Gateway has accepted the route.
-fn accepted(component: &Component<'_>, gateway: &parts::Gateway) -> Progress {
-    let (service, name) = (component.service, &component.object);
-    let waiting = |why: &str| {
-        Progress::waiting(
-            Reason::WaitingFor("Gateway"),
-            format!(
-                "waits for Gateway {} to take HTTPRoute {name}{why}",
-                gateway.name
-            ),
-        )
-    };
-    let route = match service.get::<Routed>(name) {
-        Lookup::Found(route) => route,
-        Lookup::Missing => return waiting(""),
-        Lookup::Unknown(message) => return Progress::Unknown { message },
-    };
-    let mut said = route
-        .body
-        .status
-        .parents
-        .iter()
-        .flat_map(|parent| &parent.conditions);
-    let current =
-        |generation: Option<i64>| generation.is_none() || generation >= route.metadata.generation;
-    match said.find(|condition| condition.type_ == "Accepted") {
-        Some(condition) if !current(condition.observed_generation) => waiting(""),
-        Some(condition) if condition.status == "True" => {
-            exists(gateway, service.namespace, service.observed)
-        }
-        Some(condition) => {
-            // Traefik's conditions have no message.
-            let message = Some(&condition.message).filter(|message| !message.is_empty());
-            waiting(&format!(": {}", message.unwrap_or(&condition.reason)))
-        }
-        None => waiting(""),
-    }
-}
-
-/// Whether the Gateway of an accepted route still exists. When it is deleted, its controller may leave the status of routes as it is:
-/// Traefik 3.7 skips a route all of whose Gateways are gone
-/// (<https://github.com/traefik/traefik/blob/v3.7.13/pkg/provider/kubernetes/gateway/httproute.go>). A Gateway that can't be read, for
-/// instance in a namespace that the operator doesn't watch, is taken to exist.
-fn exists(gateway: &parts::Gateway, own: &str, observed: &ObservedState<'_>) -> Progress {
-    let namespace = gateway.namespace.as_deref().unwrap_or(own);
-    match observed.object(&Key::of::<Gateway>(namespace, &gateway.name)) {
-        Lookup::Found(_) | Lookup::Unknown(_) => Progress::Ready,
-        Lookup::Missing => Progress::waiting(
-            Reason::WaitingFor("Gateway"),
-            format!(
-                "waits for Gateway {namespace}/{}, which doesn't exist: create it, or name another one",
-                gateway.name
-            ),
-        ),
     }
 }

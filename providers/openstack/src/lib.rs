@@ -47,6 +47,7 @@ mod rollout;
 mod rotations;
 mod schedule;
 mod secret;
+mod served;
 mod service;
 mod succession;
 mod tags;

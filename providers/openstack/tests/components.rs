@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::neutron::NeutronSpec;
-use c5c3_kinds::Manifest;
-use c5c3_kinds::gateway::HttpRoute;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -99,12 +97,7 @@ fn public_endpoint_is_reported_while_it_answers() {
         Value::Null,
         "the Gateway hasn't accepted the route"
     );
-    cluster.change::<Manifest<HttpRoute>>("neutron", |route| {
-        route["status"] = json!({ "parents": [{ "conditions": [{
-            "type": "Accepted", "status": "True", "reason": "Accepted", "message": "",
-            "lastTransitionTime": "2026-02-01T00:00:00Z",
-        }] }] });
-    });
+    cluster.accept_route("neutron");
     assert_eq!(
         reported(&mut cluster),
         Value::Null,
@@ -123,6 +116,22 @@ fn public_endpoint_is_reported_while_it_answers() {
         deployment["status"]["readyReplicas"] = json!(0);
     });
     assert_eq!(reported(&mut cluster), Value::Null, "no pod is ready");
+}
+
+#[test]
+fn public_endpoint_behind_an_ingress_is_reported_once_a_controller_serves_it() {
+    let mut cluster = given();
+    cluster.change::<Custom<NeutronSpec>>("neutron", |neutron| {
+        neutron["spec"]["expose"] = json!({ "hostname": "network.example.com", "ingress": {} });
+    });
+    let answer = cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(answer.status["publicEndpoint"], Value::Null);
+    cluster.serve_ingress("neutron");
+    let answer = cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(
+        answer.status["publicEndpoint"],
+        "https://network.example.com"
+    );
 }
 
 #[test]

@@ -98,10 +98,13 @@ fn a_gateway_leads_to_it_and_trusts_its_certificate() {
     );
     let mut says = |status: &str, message: &str| {
         cluster.change::<Manifest<HttpRoute>>("keystone", |route| {
-            route["status"] = json!({ "parents": [{ "conditions": [{
-                "type": "Accepted", "status": status, "reason": "Any", "message": message,
-                "lastTransitionTime": "2026-02-01T00:00:00Z",
-            }] }] });
+            route["status"] = json!({ "parents": [{
+                "parentRef": { "name": "public", "namespace": "gateways", "sectionName": "https" },
+                "conditions": [
+                    { "type": "Accepted", "status": status, "reason": "Any", "message": message },
+                    { "type": "ResolvedRefs", "status": "True" },
+                ],
+            }] });
         });
         cluster.settle(&KEYSTONE, "keystone");
         condition(&cluster, "Exposed")
@@ -246,6 +249,37 @@ fn an_ingress_leads_to_it() {
     assert!(cluster.get::<Manifest<HttpRoute>>("keystone").is_none());
 }
 
+#[test]
+fn ingress_that_no_controller_serves_is_named_and_keeps_no_keystone_unready() {
+    for (ingress, class) in [
+        (json!({}), "the default IngressClass"),
+        (json!({ "className": "nginx" }), "IngressClass nginx"),
+    ] {
+        let mut cluster = running(MANAGED);
+        cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+            keystone["spec"]["expose"] =
+                json!({ "hostname": "identity.example.com", "ingress": ingress });
+        });
+        let answer = cluster.settle(&KEYSTONE, "keystone");
+        let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "Exposed");
+        assert_eq!((&*status, &*reason), ("False", "WaitingForIngress"));
+        let waits = format!(
+            "waits for the controller of {class} to serve Ingress keystone, whose status.loadBalancer.ingress is empty: "
+        );
+        assert!(message.starts_with(&waits), "{message}");
+        assert_eq!(ready(&cluster), "True");
+        assert_eq!(answer.status["publicEndpoint"], Value::Null);
+
+        cluster.serve_ingress("keystone");
+        let answer = cluster.settle(&KEYSTONE, "keystone");
+        assert_eq!(condition(&cluster, "Exposed").0, "True");
+        assert_eq!(
+            answer.status["publicEndpoint"],
+            "https://identity.example.com"
+        );
+    }
+}
+
 /// What cert-manager says of a certificate whose issuer has refused.
 fn refused() -> Value {
     json!({ "conditions": [
@@ -284,6 +318,7 @@ fn issuer_that_refuses_is_quoted_while_the_certificate_is_missing() {
             waits("public-tls", "the public certificate"),
         ]
     );
+    cluster.serve_ingress("keystone");
     cluster.settle(&KEYSTONE, "keystone");
     assert_eq!(condition(&cluster, "Exposed").0, "True");
 }
