@@ -56,6 +56,7 @@ fn leaving(manifest: &Manifest) -> Option<String> {
 
 fn said_of(manifest: &Manifest) -> Readiness {
     match (manifest.group(), manifest.kind()) {
+        ("networking.k8s.io", "Ingress") => ingress(manifest),
         (group, _) if AT_ONCE.contains(&group) => Readiness::Ready,
         ("apps", "StatefulSet" | "Deployment") => {
             let replicas = manifest.spec()["replicas"].as_u64().unwrap_or(1);
@@ -71,6 +72,7 @@ fn said_of(manifest: &Manifest) -> Readiness {
         ("rabbitmq.com", "RabbitmqCluster") => all(manifest, &rabbitmq::READY),
         ("cache.cs.sap.com", _) => state(manifest),
         ("gateway.networking.k8s.io", "BackendTLSPolicy") => Readiness::Ready,
+        ("gateway.networking.k8s.io", "Gateway") => all(manifest, &["Programmed"]),
         ("gateway.networking.k8s.io", _) => route(manifest),
         ("openstack.k-orc.cloud", _) => all(manifest, &["Available"]),
         ("ceph.rook.io", _) => match manifest.text("/status/phase") {
@@ -83,7 +85,11 @@ fn said_of(manifest: &Manifest) -> Readiness {
 
 /// The conditions of an object, as far as they can be understood.
 pub fn conditions(manifest: &Manifest) -> Vec<Condition> {
-    let conditions = manifest.status()["conditions"].as_array();
+    conditions_of(manifest.status())
+}
+
+fn conditions_of(status: &Value) -> Vec<Condition> {
+    let conditions = status["conditions"].as_array();
     conditions
         .into_iter()
         .flatten()
@@ -103,19 +109,26 @@ fn pods(manifest: &Manifest, field: &str, wanted: u64) -> Readiness {
     }
 }
 
-/// Each Gateway that a route names says whether it accepts the route.
+/// The controller of an Ingress writes its address into the status once it serves the Ingress.
+fn ingress(manifest: &Manifest) -> Readiness {
+    let addresses = manifest.status()["loadBalancer"]["ingress"].as_array();
+    match addresses.is_some_and(|addresses| !addresses.is_empty()) {
+        true => Readiness::Ready,
+        false => Readiness::Waiting("status.loadBalancer.ingress is empty".to_owned()),
+    }
+}
+
+/// Each Gateway that a route names says whether it accepts the route and has resolved its references. One is enough.
 fn route(manifest: &Manifest) -> Readiness {
     let parents = manifest.status()["parents"].as_array();
-    let mut conditions = parents.into_iter().flatten().filter_map(|parent| {
-        let mut conditions = parent["conditions"].as_array()?.iter();
-        conditions.find(|condition| condition["type"] == "Accepted")
+    let mut each = parents.into_iter().flatten().map(|parent| {
+        let conditions = conditions_of(parent);
+        are_true(manifest, &conditions, &["Accepted", "ResolvedRefs"])
     });
-    match conditions.next() {
-        Some(accepted) if accepted["status"] == "True" => Readiness::Ready,
-        Some(accepted) => {
-            Readiness::Waiting(accepted["message"].as_str().unwrap_or_default().to_owned())
-        }
-        None => Readiness::Waiting(String::new()),
+    let first = each.next().unwrap_or(Readiness::Waiting(String::new()));
+    match first.is_ready() || each.any(|parent| parent.is_ready()) {
+        true => Readiness::Ready,
+        false => first,
     }
 }
 
@@ -130,7 +143,11 @@ fn state(manifest: &Manifest) -> Readiness {
 }
 
 fn all(manifest: &Manifest, types: &[&str]) -> Readiness {
-    let conditions = conditions(manifest);
+    are_true(manifest, &conditions(manifest), types)
+}
+
+/// Whether conditions that are for the present generation of an object are True.
+fn are_true(manifest: &Manifest, conditions: &[Condition], types: &[&str]) -> Readiness {
     for type_ in types {
         let condition = conditions
             .iter()
@@ -200,8 +217,19 @@ mod tests {
             (
                 "gateway.networking.k8s.io/v1",
                 "HTTPRoute",
-                json!({ "parents": [holds(&["Accepted"])] }),
+                json!({ "parents": [holds(&[]), holds(&["Accepted", "ResolvedRefs"])] }),
             ),
+            (
+                "gateway.networking.k8s.io/v1",
+                "Gateway",
+                holds(&["Programmed"]),
+            ),
+            (
+                "networking.k8s.io/v1",
+                "Ingress",
+                json!({ "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } }),
+            ),
+            ("networking.k8s.io/v1", "NetworkPolicy", Value::Null),
             (
                 "openstack.k-orc.cloud/v1alpha1",
                 "Role",
@@ -220,6 +248,15 @@ mod tests {
             );
         }
         let waiting = |why: &str| Readiness::Waiting(why.to_owned());
+        let route = json!({ "parents": [holds(&["Accepted"])] });
+        assert_eq!(
+            object("gateway.networking.k8s.io/v1", "HTTPRoute", route),
+            waiting("")
+        );
+        assert_eq!(
+            object("networking.k8s.io/v1", "Ingress", Value::Null),
+            waiting("status.loadBalancer.ingress is empty")
+        );
         let half = json!({ "readyReplicas": 1 });
         assert_eq!(
             object("apps/v1", "StatefulSet", half),

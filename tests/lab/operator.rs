@@ -214,6 +214,11 @@ impl Operator {
             )
             .flag("providers.kubernetesingressnginx", "true")
             .flag("providers.kubernetesingressnginx.httpsentrypoint", "public")
+            // Without it, Ingresses get no address, and the operators wait for one.
+            .flag(
+                "providers.kubernetesingressnginx.publishstatusaddress",
+                address.to_string(),
+            )
             .flag("global.checknewversion", "false")
             .flag("global.sendanonymoususage", "false")
             .env("KUBECONFIG", cluster.kubeconfig_file());

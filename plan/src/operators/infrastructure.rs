@@ -18,12 +18,22 @@ pub fn kubernetes(_: &Key, manifest: &Manifest) -> Value {
                 "exitCode": 0, "finishedAt": "2026-01-01T00:00:00Z", "message": r#"{"passed": 100, "cleaned": true}"#,
             } },
         }] }),
-        // An address for documentation (RFC 5737) stands for the one that a controller assigns.
-        "Service" if manifest.spec()["type"] == "LoadBalancer" => {
-            json!({ "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } })
-        }
+        "Service" if manifest.spec()["type"] == "LoadBalancer" => balanced(),
         _ => Value::Null,
     }
+}
+
+/// Ingresses that a controller serves.
+pub fn ingress(_: &Key, manifest: &Manifest) -> Value {
+    match manifest.kind() {
+        "Ingress" => balanced(),
+        _ => Value::Null,
+    }
+}
+
+/// The status with the address that a controller assigns. One for documentation (RFC 5737) stands for it.
+fn balanced() -> Value {
+    json!({ "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } })
 }
 
 /// Deployments and StatefulSets with every pod ready, Jobs that are done.
@@ -54,16 +64,32 @@ pub fn workloads(_: &Key, manifest: &Manifest) -> Value {
     }
 }
 
-/// Routes that their Gateways accept.
+/// Gateways that serve, and routes that they accept.
 pub fn gateway(_: &Key, manifest: &Manifest) -> Value {
-    let parents = manifest.spec()["parentRefs"].as_array();
-    let parents = parents.into_iter().flatten().map(|parent| {
-        let mut accepted = condition("Accepted", "Accepted");
-        accepted["message"] = "".into();
-        accepted["lastTransitionTime"] = "2026-01-01T00:00:00Z".into();
-        json!({ "parentRef": parent, "controllerName": "example.com/gateways", "conditions": [accepted] })
-    });
-    json!({ "parents": parents.collect::<Vec<_>>() })
+    let conditions = |types: &[&str]| -> Vec<Value> {
+        let each = types.iter().map(|type_| {
+            let mut condition = condition(type_, type_);
+            condition["message"] = "".into();
+            condition["lastTransitionTime"] = "2026-01-01T00:00:00Z".into();
+            condition
+        });
+        each.collect()
+    };
+    match manifest.kind() {
+        "Gateway" => json!({ "conditions": conditions(&["Accepted", "Programmed"]) }),
+        "HTTPRoute" => {
+            let conditions = conditions(&["Accepted", "ResolvedRefs"]);
+            let parents = manifest.spec()["parentRefs"].as_array();
+            let parents = parents.into_iter().flatten().map(|parent| {
+                json!({
+                    "parentRef": parent, "controllerName": "example.com/gateways",
+                    "conditions": conditions,
+                })
+            });
+            json!({ "parents": parents.collect::<Vec<_>>() })
+        }
+        _ => Value::Null,
+    }
 }
 
 /// The Gateways that a route names: a site has them, and nobody gives them to a plan.

@@ -32,7 +32,7 @@ struct Operator {
 /// Returns the Secrets, Pods and Gateways that come with an object. The function given finds another Secret of its namespace.
 type Creates = fn(&Manifest, &dyn Fn(&str) -> Option<Value>) -> Vec<Value>;
 
-const OPERATORS: [Operator; 13] = [
+const OPERATORS: [Operator; 14] = [
     Operator::new("Kubernetes", &[""], infrastructure::kubernetes),
     Operator::new("Kubernetes", &["apps", "batch"], infrastructure::workloads)
         .with(infrastructure::of_workloads),
@@ -80,6 +80,11 @@ const OPERATORS: [Operator; 13] = [
         infrastructure::gateway,
     )
     .with(infrastructure::of_routes),
+    Operator::new(
+        "the Ingress controller",
+        &["networking.k8s.io"],
+        infrastructure::ingress,
+    ),
     Operator::new("the service's operator", SERVICES, services::service),
 ];
 

@@ -22,3 +22,15 @@ fn endpoints_and_the_tenants_secret_are_shown() {
     );
     insta::assert_snapshot!(tree(&plan, Page::PLAIN, "c5c3 plan"));
 }
+
+#[test]
+fn apis_behind_ingresses_are_exposed() {
+    let ingresses = "exposure: {domain: cloud.example.com, ingress: {className: nginx}}";
+    let plan = written(CLAIM, &site(ingresses)).unwrap();
+    let planned = claim(&plan, "tenant/cloud");
+    assert_eq!(condition(planned, "Exposed"), ("True", "Ready"));
+    assert_eq!(
+        planned.claim.status()["endpoints"]["keystone"],
+        "https://keystone.cloud.cloud.example.com"
+    );
+}

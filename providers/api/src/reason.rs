@@ -129,8 +129,8 @@ reasons! {
         /// An annotation of `expose.ingress.annotations`, or its value, isn't allowed on an Ingress; the message names it and
         /// the allowed ones.
         AnnotationNotAllowed,
-        /// Clients outside the cluster don't reach the API that the message names: its Gateway was deleted or hasn't accepted the route,
-        /// the certificate of its Ingress is missing, or the catalogue doesn't have its public endpoint yet.
+        /// Clients outside the cluster don't reach the API that the message names: its Gateway was deleted or doesn't serve the route,
+        /// its Ingress has no certificate, or no address of a controller, or the catalogue doesn't have its public endpoint yet.
         /// [Nothing else waits for it](control-planes.md#reach-the-apis-from-outside).
         NotExposed,
         /// Neutron has no such external network, and nothing says of what to create one: set what the message names.
