@@ -157,6 +157,11 @@ pub trait Source {
 
     /// The response of an external system.
     fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>>;
+
+    /// Whether a kind is installed, as far as that is known.
+    fn is_installed(&self, _kind: ResourceKind, _namespace: &str) -> bool {
+        true
+    }
 }
 
 /// A source of which nothing is known, for what follows from a resource alone.

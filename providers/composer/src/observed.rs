@@ -122,6 +122,12 @@ impl<'a> ObservedState<'a> {
         lookup
     }
 
+    /// Whether a kind is installed, as far as that is known. Objects of one that isn't are unknown where they are looked up, because they
+    /// can't be created, but none exists that could be deleted.
+    pub fn is_installed(&self, kind: ResourceKind, namespace: &str) -> bool {
+        self.source.is_installed(kind, namespace)
+    }
+
     /// Returns the kinds of which something that was looked up could not be read or parsed.
     pub fn unknown_kinds(&self) -> BTreeSet<ResourceKind> {
         self.unknown.borrow().clone()

@@ -85,7 +85,7 @@ impl<'a> Recipe<'a> {
         format!("{scheme}://{name}.{namespace}.svc.cluster.local:{port}")
     }
 
-    /// The objects of these kinds that were composed for the control plane, by the owner's labels.
+    /// The objects of these kinds that were composed for the control plane, by the owner's labels: none of a kind that isn't installed.
     ///
     /// # Errors
     /// A kind can't be read; the message says why.
@@ -95,7 +95,9 @@ impl<'a> Recipe<'a> {
     ) -> Result<Vec<Key>, String> {
         let owner = Owner::of(ControlPlane::KIND, &self.subject.metadata);
         let mut all = Vec::new();
-        for kind in kinds {
+        let is_installed =
+            |kind: &ResourceKind| self.observed.is_installed(*kind, self.namespace());
+        for kind in kinds.into_iter().filter(is_installed) {
             let keys = self.observed.keys(kind, self.namespace(), &owner.labels());
             all.extend(keys.known()?.unwrap_or_default());
         }

@@ -19,6 +19,8 @@ use crate::recipe::{ControlPlane, Recipe};
 pub struct Sight {
     /// Its first object, if that is this control plane's.
     pub object: Lookup<Arc<Value>>,
+    /// Whether the kind of that object isn't installed.
+    pub is_absent: bool,
     /// Whether there is an object of that name that isn't.
     pub is_taken: bool,
     /// How far it has come.
@@ -32,6 +34,7 @@ impl Sight {
     pub fn of_itself(progress: Progress) -> Self {
         Self {
             object: Lookup::Missing,
+            is_absent: false,
             is_taken: false,
             progress,
             is_blocked: false,
@@ -50,7 +53,7 @@ impl Sight {
 
     /// Whether it may exist: then it mustn't be taken for missing.
     pub fn may_exist(&self) -> bool {
-        !self.object.is_missing()
+        !self.object.is_missing() && !self.is_absent
     }
 
     /// Whether its first object is being deleted.
@@ -164,6 +167,7 @@ fn sight(step: &Step, key: &Key, subject: &ControlPlane, observed: &ObservedStat
     };
     Sight {
         object,
+        is_absent: !observed.is_installed(key.kind, subject.namespace()),
         is_taken,
         progress,
         is_blocked: false,

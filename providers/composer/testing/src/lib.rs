@@ -65,6 +65,7 @@ pub struct Contents {
     store: Store,
     unreadable: BTreeSet<Key>,
     unreadable_kinds: BTreeSet<ResourceKind>,
+    absent_kinds: BTreeSet<ResourceKind>,
     /// The calls so far: system and content.
     calls: Vec<(String, String)>,
     dependencies: BTreeSet<Dependency>,
@@ -200,6 +201,11 @@ impl Cluster {
             true => self.contents.unreadable_kinds.remove(&kind),
             false => self.contents.unreadable_kinds.insert(kind),
         };
+    }
+
+    /// Uninstalls a kind of which nothing exists.
+    pub fn uninstall(&mut self, kind: ResourceKind) {
+        self.contents.absent_kinds.insert(kind);
     }
 
     /// Everything in it but its external systems.

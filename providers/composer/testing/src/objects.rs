@@ -22,6 +22,9 @@ impl Source for Cluster {
             _ if self.contents.unreadable_kinds.contains(&key.kind) => {
                 Lookup::Unknown(format!("{} can't be read", key.kind.plural))
             }
+            _ if self.contents.absent_kinds.contains(&key.kind) => {
+                Lookup::Unknown(format!("{} are not installed", key.kind.plural))
+            }
             Some(object) => Lookup::Found(Arc::clone(object)),
             None => Lookup::Missing,
         }
@@ -31,6 +34,9 @@ impl Source for Cluster {
         let kind = selection.kind;
         if self.contents.unreadable_kinds.contains(&kind) {
             return Lookup::Unknown(format!("{} can't be read", kind.plural));
+        }
+        if self.contents.absent_kinds.contains(&kind) {
+            return Lookup::Unknown(format!("{} are not installed", kind.plural));
         }
         if !self.is_readable(kind, &selection.namespace) {
             return Lookup::Unknown(format!("{} can't be listed", kind.plural));
@@ -48,6 +54,10 @@ impl Source for Cluster {
             Some(answer) => Lookup::Found(Arc::new(answer)),
             None => Lookup::Unknown(format!("{} doesn't answer", request.system)),
         }
+    }
+
+    fn is_installed(&self, kind: ResourceKind, _: &str) -> bool {
+        !self.contents.absent_kinds.contains(&kind)
     }
 }
 

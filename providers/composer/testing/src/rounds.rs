@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use provider_composer::reconcile::Management;
-use provider_composer::{ExternalRequest, Key, Lookup, ObservedState, Operator, Selection, Source};
+use provider_composer::{
+    ExternalRequest, Key, Lookup, ObservedState, Operator, ResourceKind, Selection, Source,
+};
 use serde_json::Value;
 
 use crate::Cluster;
@@ -111,5 +113,9 @@ impl Source for Listed<'_> {
             true => self.cluster.external(request),
             false => self.want(read),
         }
+    }
+
+    fn is_installed(&self, kind: ResourceKind, namespace: &str) -> bool {
+        self.cluster.is_installed(kind, namespace)
     }
 }

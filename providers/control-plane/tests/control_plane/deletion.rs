@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::stage::{Stage, node_of, volume_type};
+use crate::stage::{Stage, first, node_of, volume_type};
+use c5c3_kinds::Spec;
+use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
 use provider_composer::Key;
 use provider_control_plane::graph::{GRAPH, Node, needed_by};
 use rstest::rstest;
@@ -129,6 +131,22 @@ fn what_cannot_be_read_counts_as_there() {
         }
     }
     assert!(stage.cluster.get(&stage.key).is_none());
+}
+
+#[test]
+fn control_plane_is_deleted_where_kinds_are_not_installed() {
+    let mut stage = Stage::running(json!({}));
+    let nodes = [Node::Valkey, Node::Cortex, Node::Tempest];
+    let kinds = nodes.map(|node| first(node).kind).into_iter();
+    for kind in kinds.chain([ExternalSecret::KIND, PushSecret::KIND]) {
+        stage.cluster.uninstall(kind);
+    }
+    let key = stage.key.clone();
+    stage.cluster.delete(&key);
+    for _ in 0..64 {
+        stage.settle();
+    }
+    assert!(stage.cluster.get(&key).is_none(), "{:#}", stage.status());
 }
 
 #[rstest]

@@ -124,6 +124,21 @@ fn disabled_service_that_cannot_be_read_keeps_what_it_needs() {
 }
 
 #[test]
+fn disabled_services_are_deleted_where_kinds_of_what_needs_them_are_not_installed() {
+    let mut stage = Stage::running(json!({}));
+    for node in [Node::Valkey, Node::Cortex, Node::Tempest] {
+        stage.cluster.uninstall(first(node).kind);
+    }
+    stage.cluster.hold(first(Node::Cinder).kind);
+    stage.want(|spec| spec["services"]["cinder"] = json!({ "enabled": false }));
+    stage.simulate();
+    assert_eq!(going(&stage), [first(Node::Cinder)]);
+    let (_, _, message) = stage.condition("RemovedPartsDeleted");
+    let expected = "being deleted in reverse dependency order; left: Cinder cinder";
+    assert!(message.starts_with(expected), "{message}");
+}
+
+#[test]
 fn parts_that_are_not_wanted_are_not_created_while_it_is_unknown_whether_they_exist() {
     let services = WITH_BUS.map(|service| (service.step().name, json!({ "enabled": false })));
     let mut stage = Stage::running(json!({ "services": BTreeMap::from(services) }));

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use provider_composer::{ExternalRequest, Key, Lookup, Selection, Source};
+use provider_composer::{ExternalRequest, Key, Lookup, ResourceKind, Selection, Source};
 use serde_json::Value;
 
-use super::Cache;
 use super::entry::{Entry, Place, written};
+use super::{Cache, State};
 use crate::external::ExternalSystems;
 
 /// Something that was looked up, isn't in the cache, and can be fetched.
@@ -132,5 +132,9 @@ impl Source for View<'_> {
             }
             None => self.want(Wanted::External(request.clone())),
         }
+    }
+
+    fn is_installed(&self, kind: ResourceKind, namespace: &str) -> bool {
+        !matches!(self.cache.state(kind, namespace), State::Absent(_))
     }
 }

@@ -89,6 +89,20 @@ fn list_does_not_wait_for_what_is_read_besides() {
 }
 
 #[test]
+fn kind_is_installed_unless_the_api_server_does_not_know_it() {
+    let (cache, external) = (secrets(&[]), ExternalSystems::new(Vec::new()));
+    let is_installed = |state: State| {
+        cache.set_state(WIDGET, "", state);
+        let (failed, mut responses) = (BTreeMap::new(), Responses::new());
+        let view = View::new(&cache, &external, &failed, &mut responses);
+        view.is_installed(WIDGET, "default")
+    };
+    assert!(is_installed(State::Live));
+    assert!(is_installed(State::Unknown("forbidden".into())));
+    assert!(!is_installed(State::Absent("not found".into())));
+}
+
+#[test]
 fn list_is_unknown_while_an_own_object_has_more_labels_than_are_kept() {
     let external = ExternalSystems::new(Vec::new());
     let failed = BTreeMap::new();
