@@ -220,7 +220,7 @@ impl Change<'_> {
                 releases: self.view.all(self.view.wanted),
             };
         };
-        let from = completion::counts_from(self.view.survey, &update.release, since, now);
+        let from = completion::counts_from(recipe, self.view.survey, &update.release, since, now);
         let deadline = from + TIMEOUT;
         let timed = phase != UpdatePhase::Validating;
         if let Some(failure) = self.failure(phase, &message, timed && now >= deadline) {

@@ -101,6 +101,11 @@ impl Sight {
         }
     }
 
+    /// Whether it is a RabbitMQ that blocks publishers.
+    pub fn has_alarm(&self) -> bool {
+        matches!(&self.progress, Progress::Failed { reason, .. } if *reason == Reason::ResourceAlarm)
+    }
+
     /// Whether it is ready, and with this release: wanted, and, where it says so, running.
     pub fn serves(&self, release: &str) -> bool {
         let is = |text: Option<&str>| text.is_none_or(|text| text == release);

@@ -1,5 +1,6 @@
 //! What may take longer than a phase of a change of release otherwise may: Jobs that migrate databases have a limit of their own, members of
-//! Cinder complete the work that they have begun before they are replaced, and nova-compute is replaced on all hosts of all hypervisor pools.
+//! Cinder complete the work that they have begun before they are replaced, nova-compute is replaced on all hosts of all hypervisor pools, and
+//! services of neither release work while RabbitMQ blocks publishers.
 
 use c5c3_api::condition::Condition;
 use jiff::{SignedDuration, Timestamp};
@@ -7,12 +8,16 @@ use provider_composer::Reason;
 use provider_openstack::{CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, NOVA_CONDUCTOR};
 
 use crate::graph::Node;
+use crate::recipe::Recipe;
+use crate::status::INFRASTRUCTURE_READY;
 use crate::survey::{Sight, Survey};
 
 /// The conditions of services that wait for Jobs which migrate databases. Nova's conductors wait for those of cells.
 const MIGRATED: [&str; 2] = ["DatabaseReady", NOVA_CONDUCTOR.condition];
 /// How long all migrations of a phase may take.
 const MIGRATIONS: SignedDuration = SignedDuration::from_hours(24);
+/// How long alarms of RabbitMQ may delay a phase.
+const ALARMS: SignedDuration = SignedDuration::from_hours(24);
 /// The components of Cinder that are replaced one after another.
 const REPLACED: [&str; 4] = [
     CINDER_SCHEDULER.condition,
@@ -22,12 +27,34 @@ const REPLACED: [&str; 4] = [
 ];
 
 /// Returns when the timeout of a phase that began at `since` starts. It is `now` while something has more time, and then the last change.
-pub fn counts_from(survey: &Survey, release: &str, since: Timestamp, now: Timestamp) -> Timestamp {
+pub fn counts_from(
+    recipe: &Recipe<'_>,
+    survey: &Survey,
+    release: &str,
+    since: Timestamp,
+    now: Timestamp,
+) -> Timestamp {
     let [cinder, nova] = [Node::Cinder, Node::Nova].map(|node| survey.get(&node));
     let members = members(cinder, release, since, now);
     let computes = computes(nova, release, since, now);
     let databases = databases(survey, release, since, now);
-    members.max(computes).max(databases)
+    let alarms = alarms(recipe, survey, since, now);
+    members.max(computes).max(databases).max(alarms)
+}
+
+/// The same while RabbitMQ has alarms: they aren't the release's, and a return to the former one would need RabbitMQ too.
+fn alarms(recipe: &Recipe<'_>, survey: &Survey, since: Timestamp, now: Timestamp) -> Timestamp {
+    let mut conditions = recipe.subject.status.conditions.iter();
+    let infrastructure = conditions.find(|condition| condition.type_ == INFRASTRUCTURE_READY);
+    let alarm = Reason::ResourceAlarm.to_string();
+    let had_alarm = infrastructure.is_some_and(|condition| condition.reason == alarm);
+    let has_alarm = survey.get(&Node::RabbitMq).is_some_and(Sight::has_alarm);
+    let from = match has_alarm || had_alarm {
+        true => Some(now),
+        false => infrastructure.and_then(changed),
+    };
+    let latest = since.checked_add(ALARMS).unwrap_or(since);
+    from.map_or(since, |from| from.clamp(since, latest))
 }
 
 /// The same while components of Cinder wait for others whose pods are replaced, and the others are well. It is never later than `since` plus the

@@ -13,7 +13,7 @@ use crate::sizes::running;
 use crate::stage::{NAMESPACE, Stage, secret};
 
 /// A control plane whose RabbitMQ can be asked.
-fn asked(spec: Value) -> Stage {
+pub(crate) fn asked(spec: Value) -> Stage {
     let mut stage = running(spec);
     let value = |text: &str| ByteString(text.as_bytes().to_vec());
     let user =
@@ -29,7 +29,8 @@ fn asked(spec: Value) -> Stage {
     stage
 }
 
-fn alarm(resource: Scarce, member: u32) -> Alarm {
+/// An alarm of a member.
+pub(crate) fn alarm(resource: Scarce, member: u32) -> Alarm {
     Alarm {
         resource,
         node: format!(
@@ -38,7 +39,8 @@ fn alarm(resource: Scarce, member: u32) -> Alarm {
     }
 }
 
-fn answer(stage: &mut Stage, answer: Answer) {
+/// Has RabbitMQ answer this from now on.
+pub(crate) fn answer(stage: &mut Stage, answer: Answer) {
     *stage.alarms.borrow_mut() = answer;
     stage.settle();
 }

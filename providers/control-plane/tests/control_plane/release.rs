@@ -1,5 +1,6 @@
 //! A change of release: its order, its end, and its return when a phase fails.
 
+mod alarms;
 mod cinder;
 mod computes;
 mod migrations;

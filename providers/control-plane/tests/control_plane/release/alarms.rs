@@ -1,0 +1,29 @@
+//! A change of release waits while RabbitMQ blocks publishers.
+
+use std::collections::BTreeSet;
+
+use c5c3_api::control_plane::UpdatePhase;
+use provider_control_plane::credentials::rabbitmq::{Answer, Scarce};
+use provider_control_plane::graph::Node;
+use provider_control_plane::rollout::TIMEOUT;
+use serde_json::json;
+
+use super::{assert_rolls_back_after, phase, wants};
+use crate::alarms::{alarm, answer, asked};
+
+#[test]
+fn phase_waits_while_rabbitmq_has_alarms() {
+    let mut stage = asked(json!({}));
+    wants(&mut stage, "2026.1");
+    stage.held.insert(Node::Cinder);
+    stage.simulate();
+    assert_eq!(phase(&stage), UpdatePhase::UpdatingServices);
+    let alarms = BTreeSet::from([alarm(Scarce::Disk, 0)]);
+    answer(&mut stage, Answer::Alarms(alarms));
+    stage.cluster.wait(TIMEOUT * 3);
+    stage.settle();
+    assert_eq!(phase(&stage), UpdatePhase::UpdatingServices);
+
+    answer(&mut stage, Answer::default());
+    assert_rolls_back_after(&mut stage, TIMEOUT);
+}
