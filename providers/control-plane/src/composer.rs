@@ -18,7 +18,7 @@ use provider_openstack::table::Tags;
 use crate::catalogue::{self, Catalogue};
 use crate::deletion;
 use crate::graph::{GRAPH, Node, Step};
-use crate::infrastructure::Sizes;
+use crate::infrastructure::{RABBITMQ_OBSERVED, Sizes};
 use crate::recipe::{ControlPlane, Recipe};
 use crate::rollout::Rollout;
 use crate::status;
@@ -99,7 +99,7 @@ impl Composer for ControlPlaneComposer {
         // Before what waits for services: Ready says the first that it waits for.
         let status = status::write(&recipe, &rollout, &survey, &mut desired.conditions);
         if let Some(unobserved) = unobserved {
-            desired.conditions.note("RabbitMQObserved", &unobserved);
+            desired.conditions.note(RABBITMQ_OBSERVED, &unobserved);
         }
         catalogue::offers(&recipe, &survey, desired)?;
         networks.report(&mut desired.conditions);

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use c5c3_api::Condition;
 use c5c3_kinds::rabbitmq;
+use jiff::Timestamp;
 use provider_composer::{Key, Lookup, ObservedState, Owner, Progress, Reason, Resource, STALLED};
 use provider_openstack::table::Tags;
 use provider_openstack::{COMPUTES_UPGRADED, Release};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::graph::{Node, Step};
+use crate::graph::{Graph, Node, Step};
 use crate::recipe::{ControlPlane, Recipe};
 
 /// What there is of one node.
@@ -119,8 +120,14 @@ impl Sight {
 pub type Survey = BTreeMap<Node, Sight>;
 
 /// Whether a control plane is complete without a node.
-pub fn is_optional(step: &Step, survey: &Survey) -> bool {
-    step.is_optional() || survey.get(&step.node).is_some_and(|sight| sight.is_blocked)
+pub fn is_optional(step: &Step, graph: &Graph, survey: &Survey) -> bool {
+    let is_blocked = || survey.get(&step.node).is_some_and(|sight| sight.is_blocked);
+    step.is_optional() || !graph.wants(step.node) || is_blocked()
+}
+
+/// When the status of a condition last changed.
+pub fn changed(condition: &Condition) -> Option<Timestamp> {
+    condition.last_transition_time.as_ref()?.parse().ok()
 }
 
 /// Looks at some nodes. The catalogue says itself how it is.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::SignedDuration;
 use k8s_openapi::ByteString;
 use provider_composer::{DesiredState, Lookup, Progress, Reason, named};
 use provider_openstack::after;
@@ -15,7 +16,7 @@ use crate::credentials::rabbitmq::{Access, Alarm, Answer, Query, SYSTEM, Scarce,
 use crate::graph::Node;
 use crate::recipe::Recipe;
 use crate::status::INFRASTRUCTURE_READY;
-use crate::survey::Survey;
+use crate::survey::{Survey, changed};
 
 /// The Secret with RabbitMQ's first user, which its cluster operator creates (rabbitmq/cluster-operator,
 /// internal/resource/default_user_secret.go).
@@ -24,8 +25,15 @@ const USER: &str = "openstack-rabbitmq-default-user";
 /// The key of an authority's certificates.
 const AUTHORITY: &str = "ca.crt";
 
+/// The condition that says why alarms aren't known.
+pub(crate) const RABBITMQ_OBSERVED: &str = "RabbitMQObserved";
+
+/// How long what was said of alarms stays while they aren't known.
+const KEPT: SignedDuration = SignedDuration::from_mins(15);
+
 impl Recipe<'_> {
-    /// Makes RabbitMQ unready while it has alarms. Returns why they aren't known, if so: what was said of them before then stays.
+    /// Makes RabbitMQ unready while it has alarms. Returns why they aren't known, if so: what was said of them before then stays for
+    /// a while.
     pub(crate) fn alarms(
         &self,
         survey: &mut Survey,
@@ -102,13 +110,16 @@ impl Recipe<'_> {
         })
     }
 
-    /// What was said of alarms last: a RabbitMQ that doesn't answer has no alarm for it, and none has ended.
+    /// What was said of alarms last: a RabbitMQ that doesn't answer has no alarm for it, and none has ended. One that hasn't answered for
+    /// long may be without alarms again.
     fn alarms_before(&self) -> Progress {
         let reason = Reason::ResourceAlarm;
-        let mut conditions = self.subject.status.conditions.iter();
-        let before = conditions.find(|condition| {
-            condition.type_ == INFRASTRUCTURE_READY && condition.reason == reason.to_string()
-        });
+        let conditions = &self.subject.status.conditions;
+        let find = |type_| conditions.iter().find(|it| it.type_ == type_);
+        let end = find(RABBITMQ_OBSERVED).and_then(|it| changed(it)?.checked_add(KEPT).ok());
+        let is_outdated = end.is_some_and(|end| end <= self.observed.now());
+        let before = find(INFRASTRUCTURE_READY);
+        let before = before.filter(|it| !is_outdated && it.reason == reason.to_string());
         before.map_or(Progress::Ready, |before| {
             Progress::failing(reason, before.message.clone())
         })

@@ -10,7 +10,7 @@ use provider_openstack::{CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME,
 use crate::graph::Node;
 use crate::recipe::Recipe;
 use crate::status::INFRASTRUCTURE_READY;
-use crate::survey::{Sight, Survey};
+use crate::survey::{Sight, Survey, changed};
 
 /// The conditions of services that wait for Jobs which migrate databases. Nova's conductors wait for those of cells.
 const MIGRATED: [&str; 2] = ["DatabaseReady", NOVA_CONDUCTOR.condition];
@@ -106,10 +106,6 @@ fn computes(nova: Option<&Sight>, release: &str, since: Timestamp, now: Timestam
 /// Whether Cinder is to have a release, and doesn't run it everywhere yet.
 fn is_changing(cinder: &Sight, release: &str) -> bool {
     cinder.text("/spec/release") == Some(release) && cinder.text("/status/release") != Some(release)
-}
-
-fn changed(condition: &Condition) -> Option<Timestamp> {
-    condition.last_transition_time.as_ref()?.parse().ok()
 }
 
 /// How long all members together may complete work. Those of all backends do so at once.

@@ -82,7 +82,7 @@ fn rabbitmq_is_unready_while_a_member_has_an_alarm() {
 }
 
 #[test]
-fn rabbitmq_that_does_not_answer_keeps_what_was_said_of_its_alarms() {
+fn rabbitmq_that_does_not_answer_keeps_what_was_said_of_its_alarms_for_a_while() {
     let mut stage = asked(json!({}));
     let silent = || Answer::Unknown("RabbitMQ did not answer within 10 s".to_owned());
     answer(&mut stage, silent());
@@ -102,6 +102,13 @@ fn rabbitmq_that_does_not_answer_keeps_what_was_said_of_its_alarms() {
     answer(&mut stage, silent());
     assert_eq!(stage.condition("Ready"), said);
     assert!(!is_observed(&stage));
+    stage.cluster.wait(SignedDuration::from_mins(14));
+    stage.settle();
+    assert_eq!(stage.condition("Ready"), said);
+    stage.cluster.wait(SignedDuration::from_mins(1));
+    stage.settle();
+    assert_eq!(stage.condition("Ready").0, "True");
+    assert_eq!(stage.condition("RabbitMQObserved").0, "Unknown");
 
     answer(&mut stage, Answer::default());
     assert_eq!(stage.condition("Ready").0, "True");
