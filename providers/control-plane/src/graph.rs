@@ -16,6 +16,8 @@ use provider_openstack::{NEUTRON, SERVICES, ServiceDefinition};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     parts: BTreeSet<Node>,
+    /// What isn't wanted any more, and what is being deleted still needs.
+    needed: BTreeSet<Node>,
     /// What is being deleted.
     removed: BTreeSet<Node>,
 }
@@ -52,6 +54,7 @@ impl Graph {
         let is_used = |node: &Node| node.step().phase != INFRASTRUCTURE || used.contains(node);
         Self {
             parts: enabled.into_iter().filter(is_used).collect(),
+            needed: BTreeSet::new(),
             removed: BTreeSet::new(),
         }
     }
@@ -71,10 +74,7 @@ impl Graph {
         let is_needed = |node: &Node| {
             exists(*node) && needed_by(*node).any(|step| unwanted.contains(&step.node))
         };
-        let (needed, removed): (BTreeSet<Node>, BTreeSet<Node>) =
-            unwanted.iter().copied().partition(is_needed);
-        self.parts.extend(needed);
-        self.removed = removed;
+        (self.needed, self.removed) = unwanted.iter().copied().partition(is_needed);
         unwanted
     }
 
@@ -111,6 +111,11 @@ impl Graph {
 
     /// Whether a node belongs to it.
     pub fn contains(&self, node: Node) -> bool {
+        self.wants(node) || self.needed.contains(&node)
+    }
+
+    /// Whether a node is wanted, and not only needed by what is being deleted.
+    pub fn wants(&self, node: Node) -> bool {
         self.parts.contains(&node)
     }
 

@@ -114,8 +114,10 @@ impl View<'_> {
 
     /// The first of some nodes that doesn't run with a release yet.
     fn waits_for(&self, tags: &'static Tags, belongs: impl Fn(&Step) -> bool) -> Option<String> {
-        let steps = self.recipe.graph.steps();
-        let mut steps = steps.filter(|step| !is_optional(step, self.survey) && belongs(step));
+        let graph = &self.recipe.graph;
+        let steps = graph.steps();
+        let mut steps =
+            steps.filter(|step| !is_optional(step, graph, self.survey) && belongs(step));
         steps.find_map(|step| {
             let release = self.reachable(step.node, tags).release.to_string();
             match self.survey.get(&step.node) {

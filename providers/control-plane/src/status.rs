@@ -27,9 +27,10 @@ pub fn write(
     survey: &Survey,
     conditions: &mut Conditions,
 ) -> ControlPlaneStatus {
+    let graph = &recipe.graph;
     let sum = |belongs: &dyn Fn(&Step) -> bool| {
-        let steps = recipe.graph.steps();
-        let steps = steps.filter(|step| !is_optional(step, survey) && belongs(step));
+        let steps = graph.steps();
+        let steps = steps.filter(|step| !is_optional(step, graph, survey) && belongs(step));
         let mut each = steps.filter_map(|step| survey.get(&step.node));
         let unready = each.find(|sight| !sight.progress.is_ready());
         unready.map_or(Progress::Ready, |sight| sight.progress.clone())
@@ -39,15 +40,15 @@ pub fn write(
         &sum(&|step| step.phase == INFRASTRUCTURE),
     );
     for node in [Node::Keystone, Node::Catalogue] {
-        if recipe.graph.contains(node) {
+        if graph.contains(node) {
             conditions.set(node.step().condition, &sum(&|step| step.node == node));
         }
     }
     conditions.set("ServicesReady", &sum(&|step| step.phase >= SERVICES));
-    for step in recipe.graph.steps().filter(|step| step.phase >= SERVICES) {
+    for step in graph.steps().filter(|step| step.phase >= SERVICES) {
         let progress = survey.get(&step.node).map(|sight| &sight.progress);
         let progress = progress.unwrap_or(&Progress::Ready);
-        match is_optional(step, survey) {
+        match is_optional(step, graph, survey) {
             true => conditions.note(step.condition, progress),
             false => conditions.set(step.condition, progress),
         }

@@ -139,6 +139,23 @@ fn disabled_services_are_deleted_where_kinds_of_what_needs_them_are_not_installe
 }
 
 #[test]
+fn control_plane_is_ready_though_a_part_is_not_that_a_disabled_service_still_needs() {
+    let mut stage = without(&[Node::Placement, Node::Nova]);
+    let placement = first(Node::Placement);
+    let unready =
+        json!({ "type": "Ready", "status": "False", "reason": "Broken", "message": "it fails" });
+    stage
+        .cluster
+        .set_status(&placement, json!({ "conditions": [unready] }));
+    stage.settle();
+    assert_eq!(stage.condition("PlacementReady").0, "False");
+    for type_ in ["Ready", "ServicesReady", "UpToDate"] {
+        let (status, _, message) = stage.condition(type_);
+        assert_eq!(status, "True", "{type_}: {message}");
+    }
+}
+
+#[test]
 fn parts_that_are_not_wanted_are_not_created_while_it_is_unknown_whether_they_exist() {
     let services = WITH_BUS.map(|service| (service.step().name, json!({ "enabled": false })));
     let mut stage = Stage::running(json!({ "services": BTreeMap::from(services) }));
