@@ -31,6 +31,10 @@ MESSAGE_SIZE = 4000
 NAMES = 20
 # What a report has names of: failed tests, skipped ones, and what is left in the cloud.
 LISTS = ("failures", "skips", "left")
+# The longest line of a skipped test, in characters.
+LINE = 1000
+# Why scenarios that connect to servers are skipped.
+LEFT_OUT = "it connects to servers, which pods don't reach, and [validation] run_validation is false"
 # What Tempest calls it.
 OTHER_NAMES = {"object_storage": "object-store"}
 # Its tag of tests of Horizon, which no catalogue has. Tempest takes it for available.
@@ -147,7 +151,7 @@ def lacking(chosen, skipped, options, config):
 
 
 def counted(stream):
-    """The results of a run in a stream of subunit, and the skipped tests."""
+    """The results of a run in a stream of subunit, and the skipped tests, each with its reason."""
     import subunit
     import testtools
 
@@ -162,7 +166,23 @@ def counted(stream):
         names[of.get(end["status"], "failed")].append(end["id"])
     counts = {how: len(tests) for how, tests in names.items()}
     failures, skips = ({name.partition("[")[0] for name in names[how]} for how in ("failed", "skipped"))
-    return {**counts, "failures": sorted(failures)[:NAMES], "skips": sorted(skips)[:NAMES]}, names["skipped"]
+    skipped = [(end["id"], reason(end["details"])) for end in ends if end["status"] == "skip"]
+    return {**counts, "failures": sorted(failures)[:NAMES], "skips": sorted(skips)[:NAMES]}, skipped
+
+
+def reason(details):
+    """Why a test was skipped."""
+    text = details.get("reason")
+    return b"".join(text.iter_bytes()).decode(errors="replace") if text else "no reason is given"
+
+
+def list_skipped(skipped):
+    """Lists all skipped tests, each with its reason on a line of its own, in the log of the pod and in a file that is kept with it. A
+    report has no room for them."""
+    lines = sorted(" ".join(f"SKIPPED {name.partition('[')[0]}: {why}".split())[:LINE] + "\n" for name, why in skipped)
+    with open(f"{WORKSPACE}/skips", "w", encoding="utf-8") as file:
+        file.writelines(lines)
+    print("".join(lines), end="", flush=True)
 
 
 def run(cloud, name, tests, config, created):
@@ -190,7 +210,8 @@ def run(cloud, name, tests, config, created):
     results, skipped = counted(last.stdout)
     if not any(results[how] for how in ("passed", "failed", "skipped")):
         raise RuntimeError("Tempest ended without a result")
-    why = lacking(chosen, skipped, options, config)
+    why = lacking(chosen, [name for name, _ in skipped], options, config)
+    list_skipped([*skipped, *((name, LEFT_OUT) for name in left_out)])
     skips = {*results["skips"], *(name.partition("[")[0] for name in left_out)}
     return {**results, "skipped": results["skipped"] + len(left_out), "skips": sorted(skips)[:NAMES], "lacking": why}
 
@@ -262,7 +283,8 @@ def clean(identity, name, owner, watches):
 
 
 def keep_log(report):
-    """Keeps the report, the failures and Tempest's log on the volume, where there is one, instead of the oldest ones there."""
+    """Keeps the report, the skipped tests, the failures and Tempest's log on the volume, where there is one, instead of the oldest ones
+    there."""
     if not os.path.isdir(LOGS):
         return
     part = f"{LOGS}/part"
@@ -272,7 +294,7 @@ def keep_log(report):
             os.remove(f"{LOGS}/{name}")
         with gzip.open(part, "wt", encoding="utf-8") as log:
             log.write(json.dumps(report) + "\n")
-            for name in ("failures", "tempest.log"):
+            for name in ("skips", "failures", "tempest.log"):
                 if os.path.exists(f"{WORKSPACE}/{name}"):
                     with open(f"{WORKSPACE}/{name}", encoding="utf-8", errors="replace") as file:
                         log.writelines(SECRET.sub(r"\1***", line) for line in file)

@@ -3,6 +3,7 @@
 
 mod cleanup;
 mod program;
+mod results;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,8 +33,9 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 30 s, program::tempest_says_that_a_cloud_lacks_a_network, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, program::tempest_chooses_tests_by_their_services, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, program::tempest_leaves_out_tests_that_connect_to_servers, [&[Need::Python("tempest")]]),
-    scenario!(Gate, 30 s, program::tempest_counts_what_stestr_recorded, [&[Need::Python("tempest")]]),
-    scenario!(Gate, 30 s, program::tempest_keeps_the_logs_of_ten_runs_without_passwords, [&[Need::Python("tempest")]]),
+    scenario!(Gate, 30 s, results::tempest_counts_what_stestr_recorded, [&[Need::Python("tempest")]]),
+    scenario!(Gate, 30 s, results::tempest_lists_every_skipped_test_with_its_reason, [&[Need::Python("tempest")]]),
+    scenario!(Gate, 30 s, results::tempest_keeps_the_logs_of_ten_runs_without_passwords, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, cleanup::tempest_deletes_what_runs_left_and_nothing_else, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, cleanup::tempest_finds_what_an_interrupted_run_left_in_deleted_projects, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, cleanup::tempest_repeats_requests_that_fail_while_it_deletes, [&[Need::Python("tempest")]]),
@@ -65,6 +67,9 @@ fn tempest_reports_results_and_leaves_nothing() -> Result<()> {
             "{report}"
         );
         ensure!(report["passed"].as_u64() > Some(30), "{report}");
+        let log = fs::read_to_string(machine.log("tempest"))?;
+        let skipped = log.lines().filter(|line| line.starts_with("SKIPPED "));
+        ensure!(skipped.count() == 1, "{log}");
         ensure!(
             identity.names().await? == before,
             "{:?}",

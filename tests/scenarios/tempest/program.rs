@@ -34,7 +34,7 @@ print(json.dumps({"options": of_services, "features": features, "asked": cloud.a
 "#;
 
 /// What a program of Python prints in JSON, with the run's programs beside it. It finds their folder in its first argument.
-fn printed(program: &str, arguments: &[&str]) -> Result<Value> {
+pub(super) fn printed(program: &str, arguments: &[&str]) -> Result<Value> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(tools::tempest()?.join("python3"))
         .args(["-c", program])
@@ -273,78 +273,5 @@ pub fn tempest_leaves_out_tests_that_connect_to_servers() -> Result<()> {
         refused.starts_with("spec.tests chooses only tests that connect to servers"),
         "{refused}"
     );
-    Ok(())
-}
-
-/// A run of Tempest 45 against a Keystone, without the output of tests: some passed, a test and the end of a class failed, one was
-/// skipped, and one never ended.
-pub fn tempest_counts_what_stestr_recorded() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let output = Command::new(tools::tempest()?.join("python3"))
-        .arg("-c")
-        .arg(
-            "import json, sys; sys.dont_write_bytecode = True; sys.path.append(sys.argv[1]); import run\n\
-             results, skipped = run.counted(open(sys.argv[2], 'rb'))\n\
-             print(run.message({**results, 'cleaned': True}))\n\
-             print(len(skipped))\n\
-             print(len(run.message({'failures': ['a' * 500] * 20, 'skips': ['b' * 300] * 20, 'left': ['c']})))",
-        )
-        .arg(root.join("../providers/tempest/src"))
-        .arg(root.join("scenarios/tempest/run.subunit"))
-        .output()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let mut lines = said.lines();
-    let report: Value = serde_json::from_str(lines.next().unwrap_or_default())
-        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
-    let expected = json!({
-        "passed": 8,
-        "failed": 3,
-        "skipped": 1,
-        "failures": [
-            "tearDownClass (tempest.api.identity.admin.v3.test_projects_negative.ProjectsNegativeTestJSON)",
-            "tempest.api.identity.admin.v3.test_credentials.CredentialsTestJSON.test_credentials_create_get_update_delete",
-            "tempest.api.identity.v3.test_users.IdentityV3UsersTest.test_user_update_own_password",
-        ],
-        "skips": ["tempest.api.identity.v3.test_users.IdentityV3UsersTest.test_user_account_lockout"],
-        "cleaned": true,
-    });
-    ensure!(report == expected, "{report}");
-    ensure!(lines.next() == Some("1"), "{said}");
-    let length: usize = lines.next().unwrap_or_default().parse()?;
-    ensure!((3000..=4000).contains(&length), "{length}");
-    Ok(())
-}
-
-/// Keeps the log of a run beside those of eleven others, and prints which there are then and what the new one says.
-const LOG: &str = r#"
-import gzip, json, os, sys, tempfile
-sys.dont_write_bytecode = True
-sys.path.append(sys.argv[1])
-import run
-
-with tempfile.TemporaryDirectory() as folder:
-    run.LOGS, run.WORKSPACE = f"{folder}/logs", folder
-    run.keep_log({})
-    os.mkdir(run.LOGS)
-    for name in ["lost+found", *(f"2026-01-{day:02}T02-00-00Z.log.gz" for day in range(1, 12))]:
-        open(f"{run.LOGS}/{name}", "w").close()
-    for name, text in zip(("failures", "tempest.log"), sys.argv[2:]):
-        with open(f"{folder}/{name}", "w") as file:
-            file.write(text)
-    run.keep_log({"failed": 1})
-    names = sorted(os.listdir(run.LOGS))
-    new = [name for name in names if not name.startswith(("2026-01", "lost"))]
-    with gzip.open(f"{run.LOGS}/{new[0]}", "rt") as log:
-        print(json.dumps([len(names), names[0], log.read()]))
-"#;
-
-pub fn tempest_keeps_the_logs_of_ten_runs_without_passwords() -> Result<()> {
-    let body = r#"Body: {"user": {"name": "a", "password": "s3\"cret", "id": 1}} {"keypair": {"private_key": "s3cret"}}"#;
-    let said = printed(LOG, &["one failed\n", body])?;
-    let masked = r#"Body: {"user": {"name": "a", "password": "***", "id": 1}} {"keypair": {"private_key": "***"}}"#;
-    let log = format!("{{\"failed\": 1}}\none failed\n{masked}");
-    // Ten, and the folder of the file system.
-    let expected = json!([11, "2026-01-03T02-00-00Z.log.gz", log]);
-    ensure!(said == expected, "{said}");
     Ok(())
 }
