@@ -85,8 +85,6 @@ async fn from_a_claim(lab: &Lab, cloud: Cloud) -> Result<()> {
         &secret,
     )
     .await?;
-    is_reached(site, &laptop).await?;
-    network::admit_clients(cloud).await?;
 
     let [(_, ceph), (_, other)] = site.storages()? else {
         bail!("there aren't two storage clusters")
@@ -106,7 +104,9 @@ async fn from_a_claim(lab: &Lab, cloud: Cloud) -> Result<()> {
         disks: Disks::Ceph,
         backups: false,
     };
+    network::admit_clients(cloud).await?;
     tenant.finds_nothing_of_tests().await?;
+    is_reached(site, &laptop).await?;
     tenant.works().await?;
     println!("all was done after {} s", started.elapsed().as_secs());
     is_nowhere(site, &cloud.cluster, &password).await?;
