@@ -3,17 +3,22 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::Generation;
+use c5c3_api::hypervisor::HypervisorShareSpec;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use provider_composer::ResourceKind;
+use provider_hypervisor_pool::libvirt;
 use provider_openstack::{shown, shown_in_map};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::Error;
 use crate::composite::composite;
+use crate::controller::key;
 use crate::input::Files;
 use crate::manifest::Manifest;
 use crate::operated::Operated;
-use crate::outcome::Plan;
+use crate::outcome::{Applied, Plan};
+use crate::store::Key;
 
 /// How a plan is written for tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,11 +122,29 @@ pub fn aligned(rows: &[impl AsRef<[String]>]) -> String {
 pub fn configuration(plan: &Plan) -> String {
     let mut texts = Vec::new();
     for applied in &plan.applied {
-        for (name, text) in files(applied.manifest.value()) {
-            texts.push(format!("# {name} of {}\n{text}", applied.key));
+        let own = files(applied.manifest.value());
+        let own = own.into_iter().map(|file| (applied.key.clone(), file));
+        for (key, (name, text)) in own.chain(of_nodes(applied)) {
+            texts.push(format!("# {name} of {key}\n{text}"));
         }
     }
     texts.join("\n")
+}
+
+/// libvirt's files on the nodes of a share, each with its ConfigMap. The share's operator writes them in the nodes' cluster, but doesn't run
+/// in a plan.
+fn of_nodes(applied: &Applied) -> Vec<(Key, (String, String))> {
+    let (kind, manifest) = (ResourceKind::of::<HypervisorShareSpec>(), &applied.manifest);
+    if (manifest.group(), manifest.kind()) != (kind.group, kind.kind) {
+        return Vec::new();
+    }
+    let Ok(spec) = HypervisorShareSpec::deserialize(manifest.spec()) else {
+        return Vec::new();
+    };
+    let (map, files) = libvirt::of_share(manifest.name(), &spec);
+    let map = key(&applied.key.cluster, &map);
+    let files = files.data.unwrap_or_default().into_iter();
+    files.map(|file| (map.clone(), file)).collect()
 }
 
 /// The configuration files in a Secret or a ConfigMap, as they may be shown.

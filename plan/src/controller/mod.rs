@@ -25,7 +25,7 @@ pub use keystone::Keystone;
 pub use neutron::Neutron;
 pub use rabbitmq::RabbitMq;
 use source::InCluster;
-pub use source::stored;
+pub use source::{key, stored};
 
 /// The project's operators, and what they have composed so far.
 #[derive(Clone)]

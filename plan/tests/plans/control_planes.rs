@@ -146,6 +146,23 @@ fn the_configuration_of_each_service_is_shown_without_its_secrets() {
     insta::assert_snapshot!(text);
 }
 
+#[test]
+fn configuration_of_libvirt_is_shown_for_each_pool() {
+    let text = configuration(&ready(&["examples/claims/customer-a-prod.yaml"]));
+    for pool in ["hv-pool-a", "hv-pool-b"] {
+        for (file, option) in [
+            ("libvirtd.conf", "unix_sock_group = \"root\"\n"),
+            ("qemu.conf", "stdio_handler = \"file\"\n"),
+        ] {
+            let title = format!("# {file} of ConfigMap agents-customer-a-prod/libvirt in {pool}\n");
+            let shown: Vec<&str> = text.split(&title).skip(1).collect();
+            assert_eq!(shown.len(), 1, "{title}");
+            let shown = shown[0].split("\n\n").next().unwrap_or_default();
+            assert!(shown.contains(option), "{title}{shown}");
+        }
+    }
+}
+
 /// The values of all Secrets of a plan that nobody may know, as they are stored and as they are read.
 fn secrets_of(plan: &Plan) -> Vec<(String, String)> {
     let secrets = plan.applied.iter();

@@ -16,7 +16,7 @@ mod identity;
 mod images;
 mod leases;
 mod leftovers;
-mod libvirt;
+pub mod libvirt;
 pub mod lifecycle;
 mod lost;
 mod members;

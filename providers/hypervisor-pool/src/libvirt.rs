@@ -1,18 +1,30 @@
 //! Configuration of libvirt.
 
+use c5c3_api::hypervisor::{Agents, HypervisorShareSpec};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::Key;
 use provider_openstack::config_map;
+
+use crate::agents::LIBVIRT;
+use crate::drain;
 
 /// The folder of the node with QEMU's certificate of consoles, which libvirt's container copies there (libvirtd.sh).
 const CONSOLES: &str = "/var/lib/libvirt/consoles";
+
+/// Returns the key of the ConfigMap with libvirt's configuration on the nodes of a share, and the ConfigMap.
+pub fn of_share(share: &str, spec: &HypervisorShareSpec) -> (Key, ConfigMap) {
+    let key = Key::of::<ConfigMap>(&drain::namespace(share), LIBVIRT);
+    (key, configuration(&spec.agents))
+}
 
 /// libvirtd.conf and qemu.conf (<https://libvirt.org/daemons.html>,
 /// <https://gitlab.com/libvirt/libvirt/-/blob/master/src/qemu/qemu.conf.in>), with encryption of migrations and consoles where
 /// there are certificates.
 ///
 /// Consoles have a certificate of their own: one of the nodes' issuer would make the control plane's proxy an administrator of libvirt.
-pub fn configuration(encrypted: bool) -> ConfigMap {
+pub(crate) fn configuration(settings: &Agents) -> ConfigMap {
+    let encrypted = settings.issuer_ref.is_some();
     let listen = u8::from(encrypted);
     let daemon = format!(
         "# Only nova-compute on the same node uses the socket, as root.\n\

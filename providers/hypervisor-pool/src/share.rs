@@ -95,7 +95,7 @@ impl<'a> Share<'a> {
             desired.conditions.note("ConsolesReady", &consoles);
         }
         self.certificate(observed, desired);
-        let files = libvirt::configuration(settings.issuer_ref.is_some());
+        let files = libvirt::configuration(settings);
         let providers = self.providers();
         let texts: Vec<&str> = files
             .data
