@@ -31,6 +31,8 @@ HOSTS = ("hypervisor-1", "hypervisor-2")
 SIZE = 5 << 20
 LINE = f"written by {HOSTS[0]}.novalocal\n".encode()
 WRITTEN = f"guest: volume has {hashlib.sha256((LINE * (SIZE // len(LINE) + 1))[:SIZE]).hexdigest()}"
+# An upload is sent in parts of this size, in bytes, with a pause among them, in seconds: longer than uwsgi's own limit of 4.
+PART, PAUSE = 64 << 10, 10
 LOGIN = session.Session(
     loading.get_plugin_loader(CLOUD["auth_type"]).load_from_options(**CLOUD["auth"]), verify=AUTHORITY
 )
@@ -117,6 +119,43 @@ def upload():
     """Stores what guests run."""
     kernel, ramdisk = image("kernel", "aki", "aki"), image("ramdisk", "ari", "ari")
     return image("disk", "raw", "bare", kernel_id=kernel, ramdisk_id=ramdisk)
+
+
+def upload_slowly():
+    """Stores an image whose length the tenant doesn't tell, with a pause in the middle, and deletes it. Prints how long it took."""
+    started = time.monotonic()
+    content = b"".join(b"%d\n" % number for number in range(800_000))
+    id = until("an image is uploaded in parts", lambda: uploaded(content))
+    image = GLANCE.get(f"/v2/images/{id}").json()
+    GLANCE.delete(f"/v2/images/{id}")
+    expected = ("active", "sha512", hashlib.sha512(content).hexdigest())
+    found = tuple(image[field] for field in ("status", "os_hash_algo", "os_hash_value"))
+    if found != expected:
+        sys.exit(f"Glance has {found} instead of {expected}")
+    print(round(time.monotonic() - started, 1))
+
+
+def uploaded(content):
+    """Uploads an image in parts, and returns its ID; nothing where that failed. Parts can't be sent again, so each try is another image."""
+    wanted = {"name": "slow", "disk_format": "raw", "container_format": "bare"}
+    id = GLANCE.post("/v2/images", json=wanted).json()["id"]
+    headers, once = {"Content-Type": "application/octet-stream"}, {"connect_retries": 0, "status_code_retries": 0}
+    try:
+        GLANCE.put(f"/v2/images/{id}/file", data=parts(content), headers=headers, **once)
+        return id
+    except exceptions.ClientException as error:
+        print(f"an upload failed: {error}")
+        GLANCE.delete(f"/v2/images/{id}", raise_exc=False)
+        return None
+
+
+def parts(content):
+    """Content in parts, with a pause before the second half. A generator has no length, so requests sends chunks."""
+    starts = range(0, len(content), PART)
+    for number, start in enumerate(starts):
+        if number == len(starts) // 2:
+            time.sleep(PAUSE)
+        yield content[start : start + PART]
 
 
 def named(client, path, kind, name):
@@ -348,6 +387,37 @@ def is_deleted(path):
     return CINDER.delete(path, raise_exc=False).status_code in (202, 404)
 
 
+def snapshot():
+    """The second server becomes an image while it runs, and the image is deleted. Hosts may not write to Ceph's pool of images, so Nova
+    uploads a disk that is in Ceph to Glance, and suspends the server while it reads. Prints the image's size and how long it took."""
+    started = time.monotonic()
+    server = named(NOVA, "/servers", "servers", HOSTS[1])["id"]
+    action = {"createImage": {"name": "snapshot"}}
+    id = NOVA.post(f"/servers/{server}/action", json=action).json()["image_id"]
+    until(f"{server} is copied", lambda: is_copied(server))
+    image = GLANCE.get(f"/v2/images/{id}").json()
+    if image["status"] != "active" or not image["size"]:
+        sys.exit(f"the image of {server} is {image['status']}, its size is {image['size']}")
+    GLANCE.delete(f"/v2/images/{id}")
+    print(json.dumps({"size": image["size"], "seconds": round(time.monotonic() - started, 1)}))
+
+
+def is_copied(id):
+    """Whether Nova has made an image of a server, which runs again."""
+    succeeds(id, "createImage")
+    server = NOVA.get(f"/servers/{id}").json()["server"]
+    return server["status"] == "ACTIVE" and not server["OS-EXT-STS:task_state"]
+
+
+def succeeds(id, *names):
+    """Exits where an action of a server of one of these names has failed, with what happened."""
+    actions = NOVA.get(f"/servers/{id}/os-instance-actions").json()["instanceActions"]
+    failed = next((action for action in actions if action["action"] in names and action["message"] == "Error"), None)
+    if failed:
+        details = NOVA.get(f"/servers/{id}/os-instance-actions/{failed['request_id']}").json()["instanceAction"]
+        sys.exit(f"{failed['action']} of {id} failed: {json.dumps(details['events'])}")
+
+
 def move():
     """Migrates a server to the other host and back, for an administrator."""
     servers = NOVA.get(f"/servers?all_tenants=1&name={HOSTS[0]}").json()["servers"]
@@ -385,12 +455,7 @@ def place(id):
 
 def is_migrated(id):
     """Whether a server is on another host. Where Nova can't prepare that host, the server stays as it was."""
-    actions = NOVA.get(f"/servers/{id}/os-instance-actions").json()["instanceActions"]
-    moves = [action for action in actions if action["action"] in ("migrate", "resize")]
-    failed = next((action for action in moves if action["message"] == "Error"), None)
-    if failed:
-        details = NOVA.get(f"/servers/{id}/os-instance-actions/{failed['request_id']}").json()["instanceAction"]
-        sys.exit(f"{id} isn't migrated: {json.dumps(details['events'])}")
+    succeeds(id, "migrate", "resize")
     return NOVA.get(f"/servers/{id}").json()["server"]["status"] == "VERIFY_RESIZE"
 
 
@@ -510,8 +575,8 @@ def left():
 
 
 TASKS = (
-    left, reach, alone, boot, outside, volumes, boot_from_volume, other_pool, backups, no_volumes, move, resize, block, display, delete,
-    again, no_images, usages,
+    left, reach, alone, boot, outside, volumes, boot_from_volume, other_pool, backups, no_volumes, upload_slowly, snapshot, move, resize,
+    block, display, delete, again, no_images, usages,
 )
 if __name__ == "__main__":
     {task.__name__: task for task in TASKS}[sys.argv[1].replace("-", "_")]()

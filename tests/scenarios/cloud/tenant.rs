@@ -77,6 +77,7 @@ impl Tenant<'_> {
         let address = self.boots().await?;
         self.agents_restart(&address).await?;
         self.uses_volumes().await?;
+        self.uses_images().await?;
         self.moves().await?;
         self.console_logs_are_limited().await?;
         self.ends().await
@@ -264,6 +265,19 @@ impl Tenant<'_> {
             self.has_no_images("backups")?;
         }
         self.has_no_images("volumes")
+    }
+
+    /// An image is uploaded slowly, and another is made of a server. Both are deleted, and nothing of them is left in Ceph.
+    async fn uses_images(&self) -> Result<()> {
+        let pool = self.pool("images");
+        let before = self.ceph.images(&pool)?;
+        let seconds = self.does("upload-slowly").await?;
+        println!("an upload with a pause took {} s", seconds.trim());
+        let copied = self.does("snapshot").await?;
+        println!("an image of a server: {}", copied.trim());
+        let after = self.ceph.images(&pool)?;
+        ensure!(after == before, "{pool} has {after:?}, and had {before:?}");
+        Ok(())
     }
 
     /// A server moves to the other host and back, and is off meanwhile. In pods there is an administrator, too, who migrates it; whoever is
