@@ -91,6 +91,7 @@ mod lookup;
 mod observed;
 mod owner;
 pub mod reconcile;
+mod secret;
 mod subject;
 
 pub use c5c3_api::Reason;
@@ -107,4 +108,5 @@ pub use key::Key;
 pub use lookup::{Dependency, ExternalRequest, Lookup, Selection, Source, Unobserved, label_pairs};
 pub use observed::{Live, ObservedState};
 pub use owner::{Owner, owner_reference};
+pub use secret::SecretValues;
 pub use subject::{Metadata, OwnerReference, Subject};
