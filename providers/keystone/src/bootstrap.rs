@@ -23,7 +23,7 @@ pub fn bootstrap(
     let reference = &spec.bootstrap.admin_password_secret_ref;
     let values = service.secret(&reference.name, "the first user's password");
     let password = values.and_then(|values| {
-        let password = values.required(&reference.key)?;
+        let password = values.line(&reference.key)?;
         Ok(digest([values.uid(), password]))
     });
     let (password, program) = match (password, program) {

@@ -55,7 +55,7 @@ impl<'a> Identities<'a> {
         let reference = &provider.client_secret_ref;
         let purpose = "the client's secret for the identity provider";
         let values = service.secret(&reference.name, purpose)?;
-        let secret = values.required(&reference.key)?;
+        let secret = values.line(&reference.key)?;
         // Apache would run the one as a program, and put something else in for the other.
         if secret.starts_with("exec:") || secret.contains("${") {
             return Err(Progress::failed(

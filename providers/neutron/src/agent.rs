@@ -52,7 +52,7 @@ impl MetadataApi {
             .transpose()?;
         Ok(Self {
             host: format!("{name}.{namespace}.svc.cluster.local"),
-            secret: values.required("secret")?.to_owned(),
+            secret: values.line("secret")?.to_owned(),
             tls,
         })
     }

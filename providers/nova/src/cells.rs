@@ -6,11 +6,11 @@ use c5c3_api::nova::{self, NovaSpec, NovaStatus};
 use c5c3_api::parts;
 use c5c3_kinds::{Manifest, cert_manager, gateway, mariadb, rabbitmq};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service as KubernetesService};
+use k8s_openapi::api::core::v1::{ConfigMap, Service as KubernetesService};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{
-    DesiredState, Failure, Generated, Key, Lookup, Reason, Resource, label_pairs,
+    DesiredState, Failure, Generated, Key, Lookup, Reason, Resource, SecretValues, label_pairs,
 };
 use provider_openstack::{
     Component, ComponentDefinition, Database, Messaging, NOVA, NOVA_CONDUCTOR, NOVA_NOVNCPROXY,
@@ -40,7 +40,7 @@ pub struct Cell<'a> {
     /// Certificates of its consoles, if they are to have any.
     pub consoles: Prerequisite<Option<Consoles>>,
     /// The Secret of its hypervisors.
-    pub published: Lookup<Secret>,
+    pub published: Lookup<SecretValues>,
 }
 
 /// Checks what holds for all cells together.

@@ -2,8 +2,7 @@
 
 use c5c3_api::hypervisor::CELL;
 use c5c3_api::nova::Cell;
-use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Lookup};
+use provider_composer::{DesiredState, Lookup, SecretValues};
 use provider_openstack::{
     AgentSecret, Config, Files, Messaging, Prerequisite, Release, Service, all,
 };
@@ -50,12 +49,12 @@ pub fn publish(
 }
 
 /// Looks for the Secret of a cell.
-pub fn published(service: &Service<'_>, cell: &str) -> Lookup<Secret> {
+pub fn published(service: &Service<'_>, cell: &str) -> Lookup<SecretValues> {
     secret(service, cell).lookup()
 }
 
 /// The release that the Secret of a cell tells hypervisors to run.
-pub fn release(published: &Lookup<Secret>) -> Option<Release> {
+pub fn release(published: &Lookup<SecretValues>) -> Option<Release> {
     AgentSecret::release(published.as_ref().found()?)
 }
 

@@ -9,8 +9,7 @@ use c5c3_api::hypervisor::{CONSOLE_AUTHORITY, CONSOLE_CERTIFICATE, CONSOLE_KEY};
 use c5c3_api::parts::IssuerRef;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::{Certificate, Issuer, PrivateKey};
-use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, Lookup};
+use provider_composer::{DesiredState, Key, Lookup, SecretValues};
 use provider_openstack::{
     Files, NOVA_NOVNCPROXY, Prerequisite, Program, Section, Service, Source, issued,
 };
@@ -114,16 +113,12 @@ impl Consoles {
     pub fn published(
         service: &Service<'_>,
         cell: &str,
-        published: &Lookup<Secret>,
+        published: &Lookup<SecretValues>,
     ) -> Prerequisite<Option<Self>> {
         let Some(secret) = published.as_ref().optional()? else {
             return Ok(None);
         };
-        let file = |key: &str| {
-            let value = secret.data.as_ref()?.get(key)?;
-            let text = String::from_utf8(value.0.clone()).ok();
-            text.filter(|text| !text.is_empty())
-        };
+        let file = |key: &str| secret.text(key).map(str::to_owned).ok();
         let (Some(authority), Some(certificate), Some(key)) = (
             file(CONSOLE_AUTHORITY),
             file(CONSOLE_CERTIFICATE),

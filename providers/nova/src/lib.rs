@@ -194,5 +194,5 @@ fn metadata(service: &Service<'_>, desired: &mut DesiredState) -> Prerequisite<S
     };
     desired.generate(service.namespace, &name, generated);
     let values = service.secret(&name, "the secret of the metadata API")?;
-    Ok(values.required(SECRET)?.to_owned())
+    Ok(values.line(SECRET)?.to_owned())
 }

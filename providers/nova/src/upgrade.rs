@@ -1,8 +1,7 @@
 //! The end of an upgrade. Hypervisors get the release last, and programs that call nova-compute go by the oldest one that there was when
 //! they started (`_determine_version_cap` in nova/compute/rpcapi.py).
 
-use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Failure, Lookup, Progress, Reason, named};
+use provider_composer::{DesiredState, Failure, Lookup, Progress, Reason, SecretValues, named};
 use provider_openstack::{COMPUTES_UPGRADED, Jobs, Pods, Release, Service, Source, Task};
 
 use crate::cells::Cell;
@@ -102,7 +101,7 @@ impl Recipe<'_> {
     }
 
     /// Notes why the Secret of a cell's hypervisors stays as it is, unless it tells them to run the release.
-    pub fn note_outdated(&mut self, cell: &str, published: &Lookup<Secret>, why: &Progress) {
+    pub fn note_outdated(&mut self, cell: &str, published: &Lookup<SecretValues>, why: &Progress) {
         let is_told = compute::release(published) == Some(self.service.release);
         if !is_told && !published.is_missing() {
             self.outdated_cells

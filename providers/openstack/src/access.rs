@@ -88,8 +88,8 @@ impl KeystoneAccess {
             authority: authority?,
             auth_url,
             region: access.region.clone(),
-            id: values.required("application_credential_id")?.to_owned(),
-            secret: values.required("application_credential_secret")?.to_owned(),
+            id: values.line("application_credential_id")?.to_owned(),
+            secret: values.line("application_credential_secret")?.to_owned(),
             tokens: None,
         })
     }
@@ -231,7 +231,7 @@ impl TokenCache {
         let servers = cache(service, &wanted);
         let values = service.secret(&secret, "the key of cached tokens");
         let (servers, values) = (servers?, values?);
-        let key = values.required(KEY)?.to_owned();
+        let key = values.line(KEY)?.to_owned();
         Ok(Some(Self { servers, key }))
     }
 }

@@ -2,7 +2,7 @@
 
 use c5c3_api::hypervisor::AGENTS;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, Lookup};
+use provider_composer::{DesiredState, Key, Lookup, SecretValues};
 
 use crate::files::Files;
 use crate::objects::opaque;
@@ -56,24 +56,22 @@ impl<'a> AgentSecret<'a> {
     pub fn published(&self) -> Prerequisite<Files> {
         let mut files = Files::default();
         let secret = self.lookup().optional()?;
-        let data = secret.and_then(|secret| secret.data);
-        for (name, value) in data.unwrap_or_default() {
+        for (name, value) in secret.iter().flat_map(SecretValues::values) {
             if name != RELEASE {
-                files.secret(&name, String::from_utf8_lossy(&value.0));
+                files.secret(name, String::from_utf8_lossy(value));
             }
         }
         Ok(files)
     }
 
     /// The release that a published Secret tells agents to run.
-    pub fn release(secret: &Secret) -> Option<Release> {
-        let release = secret.data.as_ref()?.get(RELEASE)?;
-        std::str::from_utf8(&release.0).ok()?.parse().ok()
+    pub fn release(secret: &SecretValues) -> Option<Release> {
+        secret.line(RELEASE).ok()?.parse().ok()
     }
 
     /// Looks for it.
-    pub fn lookup(&self) -> Lookup<Secret> {
-        self.service.body::<Secret>(&self.name())
+    pub fn lookup(&self) -> Lookup<SecretValues> {
+        self.service.body::<SecretValues>(&self.name())
     }
 
     /// Leaves it as it is.

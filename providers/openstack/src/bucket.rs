@@ -32,8 +32,8 @@ impl Bucket {
         Ok(Self {
             endpoint: wanted.endpoint.clone(),
             name: wanted.bucket.clone(),
-            access_key: values.required("accessKey")?.to_owned(),
-            secret_key: values.required("secretKey")?.to_owned(),
+            access_key: values.line("accessKey")?.to_owned(),
+            secret_key: values.line("secretKey")?.to_owned(),
             authority: values.authority()?.map(str::to_owned),
         })
     }

@@ -69,7 +69,7 @@ impl Pool {
         let conf = values.text("ceph.conf")?;
         let user = match &rbd.user {
             Some(user) => user.clone(),
-            None => values.required("userID")?.to_owned(),
+            None => values.line("userID")?.to_owned(),
         };
         if !has_key(keyring) {
             return Err(Progress::failed(

@@ -4,7 +4,7 @@ use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::mariadb::{self, MariaDb};
-use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, Progress, Reason, SecretValues};
 
 use crate::config::Section;
 use crate::definition::part;
@@ -12,7 +12,6 @@ use crate::files::Files;
 use crate::graph::MARIADB;
 use crate::host::in_url;
 use crate::prerequisite::{Prerequisite, are_ready, holds};
-use crate::secret::Values;
 use crate::service::Service;
 use crate::users::{Users, own};
 
@@ -177,14 +176,14 @@ struct Account {
 }
 
 impl Account {
-    fn of(user: &str, values: &Prerequisite<Values>, key: &str) -> Prerequisite<Self> {
+    fn of(user: &str, values: &Prerequisite<SecretValues>, key: &str) -> Prerequisite<Self> {
         let values = values.as_ref().map_err(Clone::clone)?;
         let port = values.port()?.unwrap_or(PORT);
         let authority = values.authority()?.map(str::to_owned);
         Ok(Self {
-            user: values.line("username")?.unwrap_or(user).to_owned(),
-            password: values.required(key)?.to_owned(),
-            server: values.line("host")?.map(|host| DatabaseServer {
+            user: values.optional_line("username")?.unwrap_or(user).to_owned(),
+            password: values.line(key)?.to_owned(),
+            server: values.optional_line("host")?.map(|host| DatabaseServer {
                 host: host.to_owned(),
                 port,
                 authority: authority.clone(),

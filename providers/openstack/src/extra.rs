@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::{Common, ExtraConfig, SecretOption};
-use provider_composer::{Failure, ObservedState, Progress, Reason};
+use provider_composer::{Failure, ObservedState, Progress, Reason, SecretValues};
 
 use crate::mask::is_secret;
 use crate::options::{Known, Options};
 use crate::oslo_config::{is_name, written};
 use crate::prerequisite::Prerequisite;
 use crate::release::Release;
-use crate::secret::Values;
 
 /// A section or an option that is the operator's alone, and what a user sets instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,8 +206,8 @@ pub(crate) fn secrets(
         }
         let (name, key) = (&secret_key_ref.name, &secret_key_ref.key);
         let purpose = format!("[{section}] {option} under the key {key}");
-        let value = Values::read(observed, namespace, name, &purpose);
-        let value = value.and_then(|values| values.required(key).map(str::to_owned));
+        let value = SecretValues::read(observed, namespace, name, &purpose);
+        let value = value.and_then(|values| values.line(key).map(str::to_owned));
         given = given.and_then(|mut secrets: Secrets| {
             let options = secrets.entry(section.clone()).or_default();
             options.insert(option.clone(), value?);

@@ -201,7 +201,7 @@ impl Account {
         let usual = encryption.port();
         let members = match (&wanted.cluster_ref, wanted.hosts.as_slice()) {
             (Some(_), _) => None,
-            (None, []) => match values.line("host")? {
+            (None, []) => match values.optional_line("host")? {
                 Some(host) => Some(vec![member(host, values.port()?.unwrap_or(usual))]),
                 None => None,
             },
@@ -229,12 +229,12 @@ impl Account {
                 ));
             }
             for key in IMPORTED {
-                values.required(key)?;
+                values.line(key)?;
             }
         }
         Ok(Self {
-            user: values.line("username")?.unwrap_or(user).to_owned(),
-            password: values.required(key)?.to_owned(),
+            user: values.optional_line("username")?.unwrap_or(user).to_owned(),
+            password: values.line(key)?.to_owned(),
             elsewhere,
         })
     }
@@ -278,7 +278,7 @@ fn managed(
     let encryption = encryption?;
     ready?;
     let made = made?;
-    if made.required("password")? != password {
+    if made.line("password")? != password {
         return Err(Progress::failed(
             Reason::PasswordNotTaken,
             format!(

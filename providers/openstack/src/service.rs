@@ -14,7 +14,8 @@ use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{
-    Failure, Key, Live, Lookup, ObservedState, Owner, Reason, Resource, ResourceKind, Subject, Use,
+    Failure, Key, Live, Lookup, ObservedState, Owner, Reason, Resource, ResourceKind, SecretValues,
+    Subject, Use,
 };
 use serde::de::DeserializeOwned;
 
@@ -23,7 +24,6 @@ use crate::objects::labelled;
 use crate::prerequisite::Prerequisite;
 use crate::registry::{ServiceDefinition, dependency_kinds};
 use crate::release::Release;
-use crate::secret::Values;
 use crate::{extra, image};
 
 /// Label of all composed objects: the service's name.
@@ -132,12 +132,12 @@ impl<'a> Service<'a> {
         self.observed.keys(kind, self.namespace, labels)
     }
 
-    /// The values of a Secret in the service's namespace, as [`Values::read`] reads them.
+    /// The values of a Secret in the service's namespace, as [`SecretValues::read`] reads them.
     ///
     /// # Errors
     /// The Secret doesn't exist, or can't be read.
-    pub fn secret(&self, name: &str, purpose: &str) -> Prerequisite<Values> {
-        Values::read(self.observed, self.namespace, name, purpose)
+    pub fn secret(&self, name: &str, purpose: &str) -> Prerequisite<SecretValues> {
+        SecretValues::read(self.observed, self.namespace, name, purpose)
     }
 
     /// The name of an object of this service: the resource's name and a purpose.

@@ -1,12 +1,11 @@
 //! The certificate of a service's API.
 
 use c5c3_kinds::{Manifest, cert_manager};
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason, SecretValues};
 
 use crate::component::Component;
 use crate::digest::digest;
 use crate::prerequisite::Prerequisite;
-use crate::secret::Values;
 use crate::service::Service;
 
 /// The folder of the certificate in a pod.
@@ -91,8 +90,8 @@ pub fn issued(
     secret: &str,
     purpose: &str,
     observed: &ObservedState<'_>,
-) -> Prerequisite<Values> {
-    Values::read(observed, namespace, secret, purpose).map_err(|pending| match pending {
+) -> Prerequisite<SecretValues> {
+    SecretValues::read(observed, namespace, secret, purpose).map_err(|pending| match pending {
         Progress::Waiting { .. } => {
             let certificate = Key::of::<Manifest<cert_manager::Certificate>>(namespace, secret);
             let why = unissued(&certificate, observed).map(|why| format!(": {why}"));

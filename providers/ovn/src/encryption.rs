@@ -5,8 +5,8 @@ use c5c3_api::parts::IssuerRef;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::Certificate;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason};
-use provider_openstack::{Prerequisite, Values, issued, opaque};
+use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason, SecretValues};
+use provider_openstack::{Prerequisite, issued, opaque};
 
 use crate::network::{Database, Network};
 use crate::ovsdb::ClientCertificate;
@@ -41,7 +41,7 @@ impl Network<'_> {
             return Ok(None);
         }
         let (secret, purpose) = (self.client_secret(), "the clients' certificate");
-        let values = Values::read(observed, self.namespace, &secret, purpose)?;
+        let values = SecretValues::read(observed, self.namespace, &secret, purpose)?;
         certificate(&values).map(Some)
     }
 
@@ -163,7 +163,7 @@ impl Network<'_> {
     }
 }
 
-fn certificate(values: &Values) -> Prerequisite<ClientCertificate> {
+fn certificate(values: &SecretValues) -> Prerequisite<ClientCertificate> {
     Ok(ClientCertificate {
         authority: values.text("ca.crt")?.to_owned(),
         certificate: values.text("tls.crt")?.to_owned(),
