@@ -95,11 +95,11 @@ pub fn access(
         names.map(|name| (name.clone(), endpoint.addresses.clone()))
     });
     Ok(Some(Access {
-        clouds: nova.text(CLOUDS_FILE)?.to_owned(),
+        clouds: nova.values.text(CLOUDS_FILE)?.to_owned(),
         ca: nova
-            .has(CLOUDS_AUTHORITY)
-            .then(|| nova.text(CLOUDS_AUTHORITY).map(str::to_owned))
-            .transpose()?,
+            .values
+            .optional_text(CLOUDS_AUTHORITY)?
+            .map(str::to_owned),
         addresses: addresses.collect(),
     }))
 }

@@ -16,7 +16,8 @@ use c5c3_api::ovn_cluster::OvnClusterSpec;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{
-    Custom, DesiredState, Key, Live, ObservedState, Owner, Progress, Reason, Resource, ResourceKind,
+    Custom, DesiredState, Key, Metadata, ObservedState, Owner, Progress, Reason, Resource,
+    ResourceKind, SecretValues,
 };
 use provider_openstack::{Prerequisite, digest, opaque};
 
@@ -48,7 +49,8 @@ const CONSOLE_FILES: [(&str, &str); 3] = [
 pub struct Configuration {
     /// The name of its copy.
     pub name: &'static str,
-    values: BTreeMap<String, Vec<u8>>,
+    /// Its values.
+    pub values: SecretValues,
     source: String,
 }
 
@@ -72,12 +74,14 @@ impl Configuration {
             .map(|(label, value)| format!("{label}={value}"))
             .collect();
         let selector = selector.join(",");
-        let found = observed.list::<Secret>(namespace, &labels).or_default()?;
+        let found = observed
+            .list::<SecretValues>(namespace, &labels)
+            .or_default()?;
         // There, nobody but the platform team writes in this namespace, and none of these operators runs.
         let in_another_cluster = !share.endpoints.is_empty();
         let mut composed = Vec::new();
         for secret in found {
-            if in_another_cluster || is_composed(&secret, name, namespace, observed)? {
+            if in_another_cluster || is_composed(&secret.metadata, name, namespace, observed)? {
                 composed.push(secret);
             }
         }
@@ -94,13 +98,7 @@ impl Configuration {
             (Some(secret), 0) => Ok(Self {
                 name,
                 source: secret.metadata.name,
-                values: secret
-                    .body
-                    .data
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|(key, value)| (key, value.0))
-                    .collect(),
+                values: secret.body.written_by(format!("{name}-operator")),
             }),
             (Some(_), _) => Err(Progress::failed(
                 Reason::Ambiguous,
@@ -111,49 +109,6 @@ impl Configuration {
         }
     }
 
-    /// A value that must be one line of text.
-    ///
-    /// # Errors
-    /// It isn't there, or isn't one line of text.
-    pub fn line(&self, key: &str) -> Prerequisite<&str> {
-        let text = self.values.get(key);
-        let text = text.and_then(|value| std::str::from_utf8(value).ok());
-        text.map(str::trim)
-            .filter(|text| !text.is_empty() && !text.contains('\n'))
-            .ok_or_else(|| {
-                Progress::failed(
-                    Reason::InvalidConfiguration,
-                    format!(
-                        "the Secret {} must have one line of text in its key {key}: see the {}-operator",
-                        self.source, self.name
-                    ),
-                )
-            })
-    }
-
-    /// A value that must be text.
-    ///
-    /// # Errors
-    /// It isn't there, or isn't text.
-    pub fn text(&self, key: &str) -> Prerequisite<&str> {
-        let text = self.values.get(key);
-        let text = text.and_then(|value| std::str::from_utf8(value).ok());
-        text.ok_or_else(|| {
-            Progress::failed(
-                Reason::InvalidConfiguration,
-                format!(
-                    "the Secret {} must have text in its key {key}: see the {}-operator",
-                    self.source, self.name
-                ),
-            )
-        })
-    }
-
-    /// Whether it has a key.
-    pub fn has(&self, key: &str) -> bool {
-        self.values.contains_key(key)
-    }
-
     /// Stands for the files that processes read only when they start. Certificates are read again when they change.
     pub fn digest(&self) -> String {
         let files = self.files().filter(|(key, _)| {
@@ -161,19 +116,19 @@ impl Configuration {
             !is_certificate
         });
         let parts: Vec<String> = files
-            .flat_map(|(key, value)| [key.clone(), String::from_utf8_lossy(value).into_owned()])
+            .flat_map(|(key, value)| [key.to_owned(), String::from_utf8_lossy(value).into_owned()])
             .collect();
         digest(parts.iter().map(String::as_str))
     }
 
-    fn files(&self) -> impl Iterator<Item = (&String, &Vec<u8>)> {
+    fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let is_file = |key: &str| {
             let is_of_console = CONSOLE_FILES.iter().any(|(_, console)| *console == key);
             ![RELEASE, CLOUDS_FILE, CLOUDS_AUTHORITY].contains(&key)
                 && !key.starts_with(CEPH_KEY)
                 && !is_of_console
         };
-        self.values.iter().filter(move |(key, _)| is_file(key))
+        self.values.values().filter(move |(key, _)| is_file(key))
     }
 
     /// Whether consoles open: QEMU has a certificate for them.
@@ -193,22 +148,22 @@ impl Configuration {
     }
 
     /// QEMU's certificate of consoles, if it is complete.
-    fn console_files(&self) -> Option<BTreeMap<String, Vec<u8>>> {
-        let files = CONSOLE_FILES.iter().map(|&(name, key)| {
-            let value = self.values.get(key).filter(|value| !value.is_empty())?;
-            Some((name.to_owned(), value.clone()))
-        });
+    fn console_files(&self) -> Option<BTreeMap<&str, &[u8]>> {
+        let files = CONSOLE_FILES.iter();
+        let files = files.map(|&(name, key)| Some((name, self.values.value(key)?)));
         files.collect()
     }
 
     /// Copies its files into the agents' namespace, and what is for libvirt alone into Secrets of their own: keys of Ceph's users, and
     /// the certificate of consoles.
     pub fn copy(&self, namespace: &str, desired: &mut DesiredState) {
-        let keys = self.values.iter();
-        let keys = data(keys.filter(|(key, _)| key.starts_with(CEPH_KEY)));
+        let values = self.values.values();
+        let keys: BTreeMap<&str, &[u8]> = values
+            .filter(|(key, _)| key.starts_with(CEPH_KEY))
+            .collect();
         let consoles = self.console_files().unwrap_or_default();
         for (name, data) in [
-            (self.name.to_owned(), data(self.files())),
+            (self.name.to_owned(), self.files().collect()),
             (format!("ceph-{}", self.name), keys),
             (CONSOLES.to_owned(), consoles),
         ] {
@@ -235,14 +190,9 @@ impl Configuration {
     }
 }
 
-fn data<'v>(values: impl Iterator<Item = (&'v String, &'v Vec<u8>)>) -> BTreeMap<String, Vec<u8>> {
-    let data = values.map(|(key, value)| (key.clone(), value.clone()));
-    data.collect()
-}
-
 /// Where to look if a share's cell has no configuration: Nova may have the cell and not have mapped it yet, or may not have it.
 fn others(name: &str, namespace: &str, observed: &ObservedState<'_>) -> String {
-    let found = observed.list::<Secret>(namespace, &[(AGENTS, name)]);
+    let found = observed.list::<SecretValues>(namespace, &[(AGENTS, name)]);
     let found = found.found().unwrap_or_default();
     let cells = found
         .iter()
@@ -262,13 +212,13 @@ fn others(name: &str, namespace: &str, observed: &ObservedState<'_>) -> String {
 
 /// Whether an operator composed a Secret for a resource that exists. Other Secrets never reach a hypervisor, whatever their labels.
 fn is_composed(
-    secret: &Live<Secret>,
+    secret: &Metadata,
     name: &str,
     namespace: &str,
     observed: &ObservedState<'_>,
 ) -> Prerequisite<bool> {
     let kind = OWNERS.into_iter().find(|(label, _)| *label == name);
-    let owner = Owner::from_labels(&secret.metadata.labels);
+    let owner = Owner::from_labels(&secret.labels);
     let Some(((_, kind), owner)) = kind.zip(owner) else {
         return Ok(false);
     };
@@ -278,8 +228,5 @@ fn is_composed(
     let owner = observed
         .object(&Key::new(kind, namespace, &owner.name))
         .optional()?;
-    Ok(
-        owner
-            .is_some_and(|owner| owner["metadata"]["uid"].as_str() == secret.metadata.controller()),
-    )
+    Ok(owner.is_some_and(|owner| owner["metadata"]["uid"].as_str() == secret.controller()))
 }

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::HypervisorPoolSpec;
-use k8s_openapi::api::core::v1::{Container, EnvVar, Secret, SecretVolumeSource, Volume};
+use k8s_openapi::api::core::v1::{Container, EnvVar, SecretVolumeSource, Volume};
 use provider_composer::{
-    Generated, GeneratedValue, Lookup, ObservedState, Progress, Reason, Retention,
+    Generated, GeneratedValue, Lookup, ObservedState, Progress, Reason, Retention, SecretValues,
 };
 use provider_openstack::{Prerequisite, empty_dir, secret_volume, variable};
 
@@ -47,10 +47,9 @@ pub fn progress(
     observed: &ObservedState<'_>,
     pods: &Prerequisite<Pods>,
 ) -> Progress {
-    match observed.get::<Secret>(namespace, MIGRATION) {
+    match observed.body::<SecretValues>(namespace, MIGRATION) {
         Lookup::Found(secret) => {
-            let data = secret.body.data.unwrap_or_default();
-            if data.get(PRIVATE_KEY).is_none_or(|key| key.0.is_empty()) {
+            if secret.value(PRIVATE_KEY).is_none() {
                 return Progress::failed(
                     Reason::InvalidConfiguration,
                     format!(

@@ -102,7 +102,7 @@ pub fn ovn_controller(
     let options: Vec<String> = gateway.into_iter().chain(zone_option(zone)).collect();
     let mut env = node_variables();
     env.extend([
-        variable("OVN_REMOTE", ovn.line("remote")?),
+        variable("OVN_REMOTE", ovn.values.line("remote")?),
         variable("DATAPATH", name_of(settings.hosts.datapath)),
         variable("TUNNEL_INTERFACE", tunnel_interface(settings)),
         variable("UPLINKS", if has_networks { "true" } else { "false" }),
@@ -141,7 +141,7 @@ pub fn ovn_controller(
         ..container("ovn-controller", image, script, Rights::Capabilities(&[]))
     };
     let mut volumes = vec![run_openvswitch(), empty_dir("run-ovn"), empty_dir("tmp")];
-    if ovn.has("tls.key") {
+    if ovn.values.value("tls.key").is_some() {
         let files = [
             ("--ca-cert", "ca.crt"),
             ("--certificate", "tls.crt"),
@@ -194,7 +194,7 @@ pub fn neutron_agent(
         empty_dir("state"),
         empty_dir("tmp"),
     ];
-    if ovn.has("tls.key") {
+    if ovn.values.value("tls.key").is_some() {
         mounts.push(mount("tls", "/etc/ovn/tls"));
         volumes.push(secret_volume("tls", ovn.name));
     }
