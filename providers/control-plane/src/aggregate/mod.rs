@@ -7,11 +7,9 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{
     Composer, DesiredState, Failure, Key, Lookup, ObservedState, Owner, Progress, Reason, Resource,
-    Subject, Use,
+    SecretValues, Subject, Use,
 };
 use provider_openstack::opaque;
-
-use crate::credentials::Sealed;
 
 /// Composes SecretAggregates.
 pub struct SecretAggregateComposer;
@@ -60,9 +58,9 @@ fn target_is_free(
 ) -> Result<(), Progress> {
     let name = &subject.spec.target.name;
     let owner = Owner::of(Subject::<SecretAggregateSpec>::KIND, &subject.metadata);
-    match Sealed::look(observed, subject.namespace(), name) {
+    match observed.get::<SecretValues>(subject.namespace(), name) {
         Lookup::Missing => Ok(()),
-        Lookup::Found(sealed) => match Owner::from_labels(&sealed.metadata.labels) {
+        Lookup::Found(secret) => match Owner::from_labels(&secret.metadata.labels) {
             Some(found) if found == owner => Ok(()),
             other => Err(Progress::failed(
                 Reason::NameTaken,
@@ -95,8 +93,8 @@ fn taken(
     observed: &ObservedState<'_>,
 ) -> Result<BTreeMap<String, Vec<u8>>, Progress> {
     let name = &source.secret_ref.name;
-    let origin = "which spec.sources names: create it, or remove it from the list";
-    let mut values = Sealed::read(observed, namespace, name, origin)?.into_values();
+    let purpose = "values of the target: create it, or remove it from spec.sources";
+    let mut values = SecretValues::read(observed, namespace, name, purpose)?.into_values();
     if source.keys.is_empty() {
         return Ok(values);
     }

@@ -7,6 +7,7 @@ use c5c3_api::{control_plane::CloudCredentialsRef, keystone::KeystoneSpec};
 use c5c3_kinds::korc::{ApplicationCredential, Made};
 use provider_composer::{
     Failure, Generated, GeneratedValue, Key, Lookup, Progress, ResourceKind, Retention,
+    SecretValues,
 };
 
 use provider_openstack::{KEYSTONE, progress};
@@ -14,8 +15,7 @@ use provider_openstack::{KEYSTONE, progress};
 use super::korc::{CLOUDS, Korc};
 use crate::Recipe;
 use crate::credentials::{
-    ADMIN, CA, CLOUD, CLOUDS_YAML, DEFAULT, Line, Login, Password, Sealed, Site, VOLUMES, hold,
-    write,
+    ADMIN, CA, CLOUD, CLOUDS_YAML, DEFAULT, Login, Password, Site, VOLUMES, hold, write,
 };
 
 /// Secret with the clouds.yaml that K-ORC's own application credential is made with.
@@ -27,21 +27,18 @@ const OWN_SECRET: &str = "k-orc-credential";
 /// Keystone's first user.
 pub(super) struct Admin {
     pub(super) name: String,
-    password: Line,
+    password: String,
 }
 
 impl Admin {
     pub(super) fn read(recipe: &Recipe<'_>) -> Result<Self, Progress> {
-        let origin = "with the password of Keystone's first user";
+        let purpose = "the password of Keystone's first user";
         let valid = Password::of_admin(recipe.observed, recipe.namespace())?.valid()?;
-        let sealed = Sealed::read(recipe.observed, recipe.namespace(), &valid, origin)?;
-        let name = match sealed.get("username") {
-            Some(_) => sealed.line("username")?.expose().to_owned(),
-            None => ADMIN.to_owned(),
-        };
+        let values = SecretValues::read(recipe.observed, recipe.namespace(), &valid, purpose)?;
+        let name = values.optional_line("username")?.unwrap_or(ADMIN);
         Ok(Self {
-            name,
-            password: sealed.line("password")?,
+            name: name.to_owned(),
+            password: values.line("password")?.to_owned(),
         })
     }
 }
@@ -60,12 +57,13 @@ impl Site {
             .and_then(|object| object.pointer("/status/endpoint"));
         let said = endpoint.and_then(|url| url.as_str()).map(versioned);
         let certificate = format!("{}-tls", KEYSTONE.name);
-        let ca = match Sealed::look(recipe.observed, namespace, &certificate) {
+        let ca = match recipe
+            .observed
+            .body::<SecretValues>(namespace, &certificate)
+        {
             _ if !recipe.subject.spec.global.tls.enabled => None,
-            Lookup::Found(sealed) if sealed.get("ca.crt").is_some() => {
-                Some(sealed.text("ca.crt")?.to_owned())
-            }
-            Lookup::Found(_) | Lookup::Missing => None,
+            Lookup::Found(values) => values.authority()?.map(str::to_owned),
+            Lookup::Missing => None,
             Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
         };
         Ok(Self {
@@ -89,14 +87,15 @@ impl Site {
             {
                 None => None,
                 Some(secret) => {
-                    let look = |name: &str| Sealed::look(recipe.observed, recipe.namespace(), name);
-                    let (sealed, key) = match look(secret) {
+                    let (observed, namespace) = (recipe.observed, recipe.namespace());
+                    let look = |name: &str| observed.body::<SecretValues>(namespace, name);
+                    let (values, key) = match look(secret) {
                         Lookup::Missing => (look(handed_out), CA),
                         found => (found, "ca.crt"),
                     };
-                    let sealed = sealed.optional()?;
+                    let values = values.optional()?;
                     // A public authority's certificate comes without that of the authority.
-                    sealed.and_then(|sealed| sealed.text(key).ok().map(str::to_owned))
+                    values.and_then(|values| values.text(key).ok().map(str::to_owned))
                 }
             },
         };
@@ -164,14 +163,15 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
 /// The clouds.yaml is the user's.
 fn given(korc: &Korc<'_>) -> Progress {
     let name = &korc.cloud.secret_name;
-    let origin = "which korc.cloudCredentialsRef names: make it with the key clouds.yaml";
-    let read = Sealed::read(korc.observed, korc.recipe.namespace(), name, origin);
-    progress(&read.and_then(|sealed| sealed.text(CLOUDS_YAML).map(drop)))
+    let purpose =
+        "the key clouds.yaml: create it, because korc.cloudCredentialsRef names this Secret";
+    let read = SecretValues::read(korc.observed, korc.recipe.namespace(), name, purpose);
+    progress(&read.and_then(|values| values.text(CLOUDS_YAML).map(drop)))
 }
 
 /// K-ORC's own application credential.
 enum Own {
-    There { id: String, secret: Line },
+    There { id: String, secret: String },
     Absent(Progress),
     Unknown(String),
 }
@@ -200,8 +200,9 @@ fn own(korc: &mut Korc<'_>, turn: bool) -> Result<Own, Failure> {
         (None, Progress::Unknown { message }) => return Ok(Own::Unknown(message)),
         (None, progress) => return Ok(Own::Absent(progress)),
     };
-    let sealed = Sealed::read(korc.observed, namespace, OWN_SECRET, "which is made once");
-    match sealed.and_then(|sealed| sealed.line("value")) {
+    let purpose = "the secret of K-ORC's own application credential";
+    let read = SecretValues::read(korc.observed, namespace, OWN_SECRET, purpose);
+    match read.and_then(|values| values.line("value").map(str::to_owned)) {
         Ok(secret) => Ok(Own::There { id, secret }),
         Err(Progress::Unknown { message }) => Ok(Own::Unknown(message)),
         Err(progress) => Ok(Own::Absent(progress)),

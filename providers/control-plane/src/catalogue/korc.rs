@@ -6,7 +6,7 @@ use c5c3_api::Condition;
 use c5c3_api::control_plane::CloudCredentialsRef;
 use c5c3_kinds::korc::{Image, Managed};
 use provider_composer::{
-    DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Resource,
+    DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Resource, SecretValues,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::Recipe;
 use crate::credentials::keystone::{
     Access, Answer, Call, Change, Query, SYSTEM, Scope, external_request,
 };
-use crate::credentials::{CA, CLOUD, CLOUDS_YAML, Sealed, VOLUMES};
+use crate::credentials::{CA, CLOUD, CLOUDS_YAML, VOLUMES};
 
 /// The project in the domain Default that service users work in.
 pub(super) const PROJECT: &str = "service";
@@ -208,13 +208,12 @@ impl<'a> Korc<'a> {
     /// How Keystone is reached as K-ORC does.
     pub(super) fn access(&self) -> Result<Access, Progress> {
         let name = &self.cloud.secret_name;
-        let origin = "with the clouds.yaml that K-ORC works with";
-        let sealed = Sealed::read(self.observed, self.recipe.namespace(), name, origin)?;
-        let ca = sealed.get(CA).map(|_| sealed.text(CA)).transpose()?;
+        let purpose = "the clouds.yaml that K-ORC works with";
+        let values = SecretValues::read(self.observed, self.recipe.namespace(), name, purpose)?;
         Ok(Access {
-            clouds: sealed.text(CLOUDS_YAML)?.to_owned(),
+            clouds: values.text(CLOUDS_YAML)?.to_owned(),
             cloud: self.cloud.cloud_name.clone(),
-            ca: ca.map(str::to_owned),
+            ca: values.optional_text(CA)?.map(str::to_owned),
         })
     }
 }

@@ -145,8 +145,8 @@ fn revoke(
 /// The clouds.yaml by which the tenant reaches the control plane from outside.
 fn clouds(korc: &mut Korc<'_>, name: &str, password: &Password<'_>) -> Result<Progress, Failure> {
     let recipe = korc.recipe;
-    let origin = "which is created once the catalogue is ready";
-    let password = password.read(korc.observed, origin);
+    let purpose = "the user's password, which is generated once the catalogue is ready";
+    let password = password.read(korc.observed, purpose);
     match (Site::public(recipe, name), password) {
         (Ok(site), Ok(password)) => {
             let (user, password, domain) = (TENANT, &password, TENANT);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use provider_composer::{Failure, Key, Lookup, Progress, Reason, Resource};
+use provider_composer::{Failure, Key, Lookup, Progress, Reason, Resource, SecretValues};
 
 use c5c3_api::control_plane::CloudCredentialsRef;
 use c5c3_api::credential_rotation::RotationType;
@@ -16,7 +16,7 @@ use super::imports::Imports;
 use super::korc::{Korc, PROJECT};
 use crate::credentials::keystone::{Answer, Change, Scope};
 use crate::credentials::{
-    CLOUD, DEFAULT, ID, Login, Password, SECRET, SERVICE_USER, Sealed, ServiceUser, Site, Standing,
+    CLOUD, DEFAULT, ID, Login, Password, SECRET, SERVICE_USER, ServiceUser, Site, Standing,
     deliver, hold, removed_users, service_users, write,
 };
 
@@ -134,8 +134,8 @@ fn clouds(
     password: &Password<'_>,
 ) -> Result<Progress, Failure> {
     let name = user.clouds();
-    let origin = "which is created once the imports are ready";
-    let password = password.read(korc.observed, origin);
+    let purpose = "the user's password, which is generated once the imports are ready";
+    let password = password.read(korc.observed, purpose);
     match (site, password) {
         (Ok(site), Ok(password)) => {
             let login = Login::Password {
@@ -273,16 +273,16 @@ fn hand_out(
     id: &str,
 ) -> Result<Progress, Failure> {
     let name = user.credentials();
-    let origin = "with the secret of an application credential";
-    let sealed = Sealed::read(
+    let purpose = "the secret of an application credential";
+    let read = SecretValues::read(
         korc.observed,
         korc.recipe.namespace(),
         &user.secret(number),
-        origin,
+        purpose,
     );
-    match sealed.and_then(|sealed| sealed.line("value")) {
+    match read.and_then(|values| values.line("value").map(str::to_owned)) {
         Ok(secret) => {
-            let values = [(ID, id), (SECRET, secret.expose())];
+            let values = [(ID, id), (SECRET, secret.as_str())];
             let values = values.map(|(key, value)| (key.to_owned(), value.as_bytes().to_vec()));
             deliver(korc.recipe, korc.desired, &name, values.into())
         }

@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 use provider_composer::{Failure, Reason};
 use serde::Serialize;
 
-use super::Line;
-
 /// Key of a clouds.yaml in a Secret, as K-ORC reads it.
 pub(crate) const CLOUDS_YAML: &str = "clouds.yaml";
 /// Key of the certificates that Keystone's is checked against, as K-ORC reads it.
@@ -38,18 +36,18 @@ pub(crate) enum Login<'a> {
     /// With a password, in a project of the user's domain.
     Password {
         user: &'a str,
-        password: &'a Line,
+        password: &'a str,
         domain: &'a str,
         project: &'a str,
     },
     /// With a password, in the user's domain itself.
     Domain {
         user: &'a str,
-        password: &'a Line,
+        password: &'a str,
         domain: &'a str,
     },
     /// With an application credential.
-    ApplicationCredential { id: &'a str, secret: &'a Line },
+    ApplicationCredential { id: &'a str, secret: &'a str },
 }
 
 #[derive(Serialize)]
@@ -129,7 +127,7 @@ impl Site {
                 Auth::Password {
                     auth_url,
                     username: user,
-                    password: password.expose(),
+                    password,
                     project_name: project,
                     user_domain_name: domain,
                     project_domain_name: domain,
@@ -144,7 +142,7 @@ impl Site {
                 Auth::Domain {
                     auth_url,
                     username: user,
-                    password: password.expose(),
+                    password,
                     user_domain_name: domain,
                     domain_name: domain,
                 },
@@ -154,7 +152,7 @@ impl Site {
                 Auth::ApplicationCredential {
                     auth_url,
                     application_credential_id: id,
-                    application_credential_secret: secret.expose(),
+                    application_credential_secret: secret,
                 },
             ),
         };

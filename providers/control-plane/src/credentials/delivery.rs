@@ -9,10 +9,11 @@ use c5c3_kinds::external_secrets::{
 use c5c3_kinds::{Manifest, Spec};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Failure, Key, Lookup, Owner, Progress, Reason, Resource};
+use provider_composer::{
+    DesiredState, Failure, Key, Lookup, Metadata, Owner, Progress, Reason, Resource, SecretValues,
+};
 use provider_openstack::opaque;
 
-use super::Sealed;
 use crate::Recipe;
 use crate::recipe::ControlPlane;
 
@@ -100,12 +101,12 @@ pub(crate) fn write(
     values: BTreeMap<String, Vec<u8>>,
 ) -> Result<Progress, Failure> {
     let namespace = recipe.namespace();
-    match Sealed::look(recipe.observed, namespace, name) {
+    match recipe.observed.get::<SecretValues>(namespace, name) {
         Lookup::Unknown(message) => {
             hold(recipe, desired, name);
             Ok(Progress::Unknown { message })
         }
-        Lookup::Found(sealed) if !is_ours(recipe, &sealed) => Ok(Progress::failed(
+        Lookup::Found(secret) if !is_ours(recipe, &secret.metadata) => Ok(Progress::failed(
             Reason::NameTaken,
             format!(
                 "there is a Secret {name} that isn't this control plane's: delete or rename it, or set korc.enabled to false \
@@ -132,7 +133,7 @@ pub(crate) fn hold(recipe: &Recipe<'_>, desired: &mut DesiredState, name: &str) 
 }
 
 /// Whether a Secret was written for this control plane.
-fn is_ours(recipe: &Recipe<'_>, sealed: &Sealed) -> bool {
+fn is_ours(recipe: &Recipe<'_>, secret: &Metadata) -> bool {
     let owner = Owner::of(ControlPlane::KIND, &recipe.subject.metadata);
-    Owner::from_labels(&sealed.metadata.labels) == Some(owner)
+    Owner::from_labels(&secret.labels) == Some(owner)
 }

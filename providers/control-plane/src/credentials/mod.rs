@@ -7,14 +7,12 @@ pub mod keystone;
 pub mod neutron;
 mod password;
 pub mod rabbitmq;
-mod sealed;
 mod standing;
 mod users;
 
 pub(crate) use clouds::{CA, CLOUD, CLOUDS_YAML, DEFAULT, Login, Site, VOLUMES};
 pub(crate) use delivery::{deliver, hold, write};
 pub(crate) use password::{ADMIN, Password};
-pub(crate) use sealed::{Line, Sealed};
 #[cfg(test)]
 pub(crate) use standing::Used;
 pub(crate) use standing::{Credential, SERVICE_USER, Standing};

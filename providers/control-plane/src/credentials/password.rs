@@ -8,11 +8,12 @@ use c5c3_api::keystone::KeystoneSpec;
 use c5c3_kinds::korc::{Observed, User};
 use provider_composer::{
     DesiredState, Generated, Key, Lookup, ObservedState, Progress, Reason, ResourceKind,
+    SecretValues,
 };
 use provider_openstack::{KEYSTONE, Prerequisite, Rotations, Succession};
 use serde_json::Value;
 
-use super::{Line, Sealed, Standing};
+use super::Standing;
 
 /// Keystone's first user.
 pub(crate) const ADMIN: &str = "admin";
@@ -113,13 +114,13 @@ impl<'a> Password<'a> {
         }
     }
 
-    /// The password that Keystone has, from its Secret. `origin` says who creates the first.
+    /// The password that Keystone has, from its Secret. `purpose` says what the Secret is for, and who creates the first.
     ///
     /// # Errors
     /// It isn't known which one it is, or the Secret can't be read.
-    pub(crate) fn read(&self, observed: &ObservedState<'_>, origin: &str) -> Prerequisite<Line> {
-        let sealed = Sealed::read(observed, self.namespace, &self.valid()?, origin)?;
-        sealed.line("password")
+    pub(crate) fn read(&self, observed: &ObservedState<'_>, purpose: &str) -> Prerequisite<String> {
+        let values = SecretValues::read(observed, self.namespace, &self.valid()?, purpose)?;
+        values.line("password").map(str::to_owned)
     }
 
     /// Generates the first Secret, and the one that a rotation asks for once Keystone has the password before. They are kept, so that

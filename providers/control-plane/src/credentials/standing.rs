@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 use c5c3_api::parts::Users;
 use c5c3_kinds::korc::{ApplicationCredential, Observed};
 use jiff::Timestamp;
-use provider_composer::{Key, ObservedState, Progress};
+use provider_composer::{Key, ObservedState, Progress, Reason, SecretValues};
 use provider_openstack::{Prerequisite, number, secret_of};
 use serde::Deserialize;
 
-use super::{ID, Sealed, ServiceUser, delivery};
+use super::{ID, ServiceUser, delivery};
 
 /// Label of an ApplicationCredential with the service user's name.
 pub(crate) const SERVICE_USER: &str = "c5c3.io/service-user";
@@ -138,10 +138,14 @@ impl Standing {
     ) -> Prerequisite<Self> {
         let credential = |number: &u32| {
             let secret = secret(*number);
-            let origin =
-                "whose age is that of the credential: a rotation needs the Secret under this name";
-            let sealed = Sealed::read(observed, namespace, &secret, origin)?;
-            let made = sealed.metadata.creation_timestamp;
+            let live = observed.get::<SecretValues>(namespace, &secret);
+            let live = live.required(|| {
+                let message = format!(
+                    "waits for Secret {secret}, whose age is that of the credential: a rotation needs the Secret under this name"
+                );
+                Progress::waiting(Reason::WaitingFor("Secret"), message)
+            })?;
+            let made = live.metadata.creation_timestamp;
             Ok(Credential {
                 number: *number,
                 id: Some(number.to_string()),
@@ -240,10 +244,8 @@ fn id_in(
     namespace: &str,
     secret: &str,
 ) -> Result<Option<String>, String> {
-    let sealed = Sealed::look(observed, namespace, secret).known()?;
-    let id = sealed.as_ref().and_then(|sealed| sealed.get(ID));
-    let id = id.and_then(|id| std::str::from_utf8(id).ok());
-    Ok(id.map(str::to_owned))
+    let values = observed.body::<SecretValues>(namespace, secret).known()?;
+    Ok(values.and_then(|values| values.line(ID).ok().map(str::to_owned)))
 }
 
 fn used(observed: &ObservedState<'_>, namespace: &str, user: &ServiceUser) -> Result<Used, String> {

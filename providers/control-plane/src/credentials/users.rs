@@ -3,10 +3,9 @@
 use std::sync::LazyLock;
 
 use c5c3_api::cortex::CortexSpec;
-use provider_composer::{Progress, ResourceKind};
+use provider_composer::{Progress, ResourceKind, SecretValues};
 use provider_openstack::{SERVICES, ServiceDefinition, TEMPEST, keystone_credentials, progress};
 
-use super::Sealed;
 use crate::Recipe;
 
 /// Key of an application credential's ID in a `<service>-keystone-credentials`.
@@ -79,21 +78,21 @@ impl ServiceUser {
     /// How far its application credential has come: its service may go ahead as soon as that is there, whatever else the catalogue
     /// lacks.
     pub(crate) fn progress(&self, recipe: &Recipe<'_>) -> Progress {
-        let origin = match recipe.korc.enabled {
-            true => "which comes with the service catalogue".to_owned(),
+        let purpose = match recipe.korc.enabled {
+            true => "the application credential, which comes with the service catalogue".to_owned(),
             false => format!(
-                "with the keys {ID} and {SECRET}: create it, because with korc.enabled: false the catalogue is managed externally"
+                "the keys {ID} and {SECRET}: create it, because with korc.enabled: false the catalogue is managed externally"
             ),
         };
-        let read = Sealed::read(
+        let read = SecretValues::read(
             recipe.observed,
             recipe.namespace(),
             &self.credentials(),
-            &origin,
+            &purpose,
         );
-        let whole = read.and_then(|sealed| {
-            sealed.line(ID)?;
-            sealed.line(SECRET)
+        let whole = read.and_then(|values| {
+            values.line(ID)?;
+            values.line(SECRET).map(drop)
         });
         progress(&whole)
     }

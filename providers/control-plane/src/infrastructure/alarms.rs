@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
-use provider_composer::{DesiredState, Lookup, Progress, Reason, named};
+use provider_composer::{DesiredState, Lookup, Progress, Reason, SecretValues, named};
 use provider_openstack::after;
 use serde_json::json;
 
 use super::rabbitmq::CERTIFICATE;
-use crate::credentials::Sealed;
 use crate::credentials::keystone::external_request;
 use crate::credentials::rabbitmq::{Access, Alarm, Answer, Query, SYSTEM, Scarce, VALID};
 use crate::graph::Node;
@@ -21,9 +20,6 @@ use crate::survey::{Survey, changed};
 /// The Secret with RabbitMQ's first user, which its cluster operator creates (rabbitmq/cluster-operator,
 /// internal/resource/default_user_secret.go).
 const USER: &str = "openstack-rabbitmq-default-user";
-
-/// The key of an authority's certificates.
-const AUTHORITY: &str = "ca.crt";
 
 /// The condition that says why alarms aren't known.
 pub(crate) const RABBITMQ_OBSERVED: &str = "RabbitMQObserved";
@@ -76,7 +72,7 @@ impl Recipe<'_> {
 
     /// How RabbitMQ's management API is reached; missing where the Secret of its first user or of its certificate is.
     fn management_access(&self) -> Lookup<Access> {
-        let look = |name| Sealed::look(self.observed, self.namespace(), name);
+        let look = |name| self.observed.body::<SecretValues>(self.namespace(), name);
         let user = look(USER);
         let certificate = match self.spec().global.tls.enabled {
             true => look(CERTIFICATE).map(Some),
@@ -91,7 +87,11 @@ impl Recipe<'_> {
     }
 
     /// The management API, encrypted where RabbitMQ has a certificate.
-    fn management(&self, user: &Sealed, certificate: Option<&Sealed>) -> Result<Access, Progress> {
+    fn management(
+        &self,
+        user: &SecretValues,
+        certificate: Option<&SecretValues>,
+    ) -> Result<Access, Progress> {
         let (scheme, port) = match certificate {
             Some(_) => ("https", 15671),
             None => ("http", 15672),
@@ -99,14 +99,11 @@ impl Recipe<'_> {
         let login = format!("{}:{}", user.text("username")?, user.text("password")?);
         // Bytes are in Base64 where they are serialized.
         let login = json!(ByteString(login.into_bytes()));
-        let ca = certificate.filter(|certificate| certificate.get(AUTHORITY).is_some());
-        let ca = ca
-            .map(|certificate| certificate.text(AUTHORITY))
-            .transpose()?;
+        let ca = certificate.map(SecretValues::authority).transpose()?;
         Ok(Access {
             url: format!("{scheme}://{}:{port}", self.rabbitmq_host()),
             login: login.as_str().unwrap_or_default().to_owned(),
-            ca: ca.map(str::to_owned),
+            ca: ca.flatten().map(str::to_owned),
         })
     }
 

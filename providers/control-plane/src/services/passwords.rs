@@ -2,10 +2,10 @@
 
 use c5c3_api::control_plane::Infrastructure;
 use c5c3_kinds::mariadb::WATCH;
-use provider_composer::{DesiredState, Generated, Lookup, Progress, Reason};
+use provider_composer::{DesiredState, Generated, Lookup, Progress, Reason, SecretValues};
 use provider_openstack::{ServiceDefinition, progress};
 
-use crate::credentials::{self, ADMIN, Sealed, by_name};
+use crate::credentials::{self, ADMIN, by_name};
 use crate::graph::{Node, Step, definition};
 use crate::recipe::Recipe;
 
@@ -98,11 +98,9 @@ impl Recipe<'_> {
     /// A Secret that exists has to have a password of one line; one that is given has to exist.
     fn checked(&self, password: &Password) -> Progress {
         let Password { secret, key, .. } = password;
-        match (
-            Sealed::look(self.observed, self.namespace(), secret),
-            password.origin,
-        ) {
-            (Lookup::Found(sealed), _) => progress(&sealed.line(key)),
+        let found = self.observed.body::<SecretValues>(self.namespace(), secret);
+        match (found, password.origin) {
+            (Lookup::Found(values), _) => progress(&values.line(key)),
             (Lookup::Missing, Origin::Made) => Progress::Ready,
             (Lookup::Missing, Origin::Given(why)) => Progress::failed(
                 Reason::WaitingFor("Secret"),

@@ -57,8 +57,8 @@ fn a_control_plane_without_services_has_no_infrastructure() {
 
 #[rstest]
 #[case::line_break(json!({ "password": ByteString(b"s3cret\n".to_vec()) }), "InvalidSecret", "line break")]
-#[case::empty(json!({ "password": ByteString(Vec::new()) }), "InvalidSecret", "empty")]
-#[case::other_key(json!({ "passwort": ByteString(b"s3cret".to_vec()) }), "InvalidSecret", "no key password")]
+#[case::empty(json!({ "password": ByteString(Vec::new()) }), "InvalidSecret", "no value under the key password")]
+#[case::other_key(json!({ "passwort": ByteString(b"s3cret".to_vec()) }), "InvalidSecret", "no value under the key password")]
 fn a_secret_that_cannot_be_used_is_named(
     #[case] data: serde_json::Value,
     #[case] expected: &str,

@@ -178,11 +178,11 @@ fn credentials_that_cannot_be_listed_take_nothing_away() {
 #[case::missing(
     None,
     "WaitingForSecret",
-    "keystone-admin-credentials, with the password"
+    "keystone-admin-credentials with the password"
 )]
 #[case::no_key(Some(vec![("user", "x")]), "InvalidSecret", "password")]
 #[case::line_break(Some(vec![("password", "pa55word\n")]), "InvalidSecret", "line break")]
-#[case::empty(Some(vec![("password", "")]), "InvalidSecret", "empty")]
+#[case::empty(Some(vec![("password", "")]), "InvalidSecret", "no value under the key password")]
 fn a_password_that_is_no_good(
     #[case] values: Option<Vec<(&str, &str)>>,
     #[case] reason: &str,
