@@ -11,8 +11,8 @@ use c5c3_api::shoot_kubeconfig::{ShootKubeconfigSpec, ShootKubeconfigStatus};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    Composer, DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Resource, Subject,
-    Use, second,
+    Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, SecretValues,
+    Subject, Use, second,
 };
 
 use crate::garden::{Access, Answer, Query, VALID};
@@ -129,32 +129,15 @@ fn access(
     observed: &ObservedState<'_>,
 ) -> Result<Access, Progress> {
     let garden = &subject.spec.garden;
-    let (name, key) = (&garden.name, &garden.key);
-    let invalid = |message: String| Progress::failed(Reason::InvalidSecret, message);
-    let secret = match observed.get::<Secret>(subject.namespace(), name) {
-        Lookup::Found(secret) => secret.body,
-        Lookup::Missing => {
-            return Err(Progress::waiting(
-                Reason::WaitingFor("Secret"),
-                format!(
-                    "waits for Secret {name}, which spec.garden names: create it with a kubeconfig of Gardener's API"
-                ),
-            ));
-        }
-        Lookup::Unknown(why) => return Err(Progress::failing(Reason::LookupFailed, why)),
-    };
-    let value = secret.data.and_then(|mut data| data.remove(key));
-    let value = value.filter(|value| !value.0.is_empty()).ok_or_else(|| {
-        invalid(format!(
-            "Secret {name} has no key {key}: add a kubeconfig of Gardener's API"
-        ))
+    let purpose = "a kubeconfig of Gardener's API: create it, because spec.garden names it";
+    let read = SecretValues::read(observed, subject.namespace(), &garden.name, purpose);
+    let values = read.map_err(|progress| match progress {
+        Progress::Unknown { message } => Progress::failing(Reason::LookupFailed, message),
+        other => other,
     })?;
-    let kubeconfig = String::from_utf8(value.0).map_err(|_| {
-        invalid(format!(
-            "{key} of Secret {name} is not valid UTF-8: write it again"
-        ))
-    })?;
-    Ok(Access { kubeconfig })
+    Ok(Access {
+        kubeconfig: values.text(&garden.key)?.to_owned(),
+    })
 }
 
 /// Reports that no kubeconfig is issued now. The one in the Secret stays.

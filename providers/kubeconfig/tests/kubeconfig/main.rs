@@ -160,7 +160,10 @@ fn missing_access_to_gardener_is_named() {
     stage.reconcile();
     let (_, reason, message) = stage.ready();
     assert_eq!(reason, "InvalidSecret");
-    assert!(message.contains("has no key kubeconfig"), "{message}");
+    assert!(
+        message.contains("has no value under the key kubeconfig"),
+        "{message}"
+    );
 }
 
 #[test]
