@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use hyper::Method;
 use serde::Deserialize;
 
-use crate::encoded;
 use crate::error::Error;
 use crate::lists::list;
 use crate::session::Session;
+use crate::url::encoded;
 
 #[derive(Deserialize)]
 struct Agent {

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::chassis;
-use crate::encoded;
 use crate::error::Error;
 use crate::lists::{list, page};
 use crate::placement;
 use crate::session::{Server, Session};
+use crate::url::encoded;
 
 /// How many migrations of a host are read at once.
 const LATEST: u32 = 500;

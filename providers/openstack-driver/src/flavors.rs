@@ -6,9 +6,9 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::encoded;
 use crate::error::Error;
 use crate::session::Session;
+use crate::url::encoded;
 
 const READ: &str = "the extra specs of a flavor";
 

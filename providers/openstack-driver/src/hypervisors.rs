@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use hyper::Method;
 use serde::Deserialize;
 
-use crate::encoded;
 use crate::error::Error;
 use crate::lists::list;
 use crate::session::Session;
+use crate::url::encoded;
 
 /// How many hypervisors are read at once: the details of each have several kB, and Nova looks up the compute service of each.
 const HYPERVISORS: u32 = 100;

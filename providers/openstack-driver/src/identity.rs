@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::encoded;
 use crate::error::Error;
 use crate::session::Server;
+use crate::url::encoded;
 
 #[derive(Deserialize)]
 struct Thing {

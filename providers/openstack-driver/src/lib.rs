@@ -8,6 +8,7 @@ mod addresses;
 mod chassis;
 mod clouds;
 mod compute;
+mod content;
 mod error;
 mod exchange;
 mod flavors;
@@ -18,6 +19,7 @@ mod network;
 mod placement;
 mod rabbitmq;
 mod session;
+mod url;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,9 +30,9 @@ use futures::future::BoxFuture;
 use provider_control_plane::credentials::{flavors as nova_flavors, keystone, neutron};
 use provider_hypervisor_pool::nova;
 use provider_runtime::{Driver, DriverError};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::content::{request, response};
 use crate::error::Error;
 pub use crate::rabbitmq::RabbitMq;
 use crate::session::{Access, Session};
@@ -221,23 +223,3 @@ impl Flavors {
 }
 
 driver!(Flavors, nova_flavors::SYSTEM);
-
-fn request<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    serde_json::from_str(text).map_err(|_| Error::NotUnderstood)
-}
-
-fn response(answer: impl serde::Serialize) -> Result<Value, Error> {
-    serde_json::to_value(answer).map_err(|_| Error::NotUnderstood)
-}
-
-/// A text as part of a URL.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => encoded.push(char::from(byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
-}

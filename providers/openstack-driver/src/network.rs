@@ -8,10 +8,10 @@ use provider_control_plane::credentials::neutron::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::encoded;
 use crate::error::Error;
 use crate::lists::list;
 use crate::session::Server;
+use crate::url::encoded;
 
 const NETWORK: &str = "the creation of a network";
 const SUBNET: &str = "the creation of a subnet";

@@ -7,11 +7,11 @@ use provider_hypervisor_pool::nova::{Leftover, ProviderTraits, hosts_of};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::encoded;
 use crate::error::Error;
 use crate::hypervisors::has_hypervisor;
 use crate::lists::list;
 use crate::session::{Server, Session};
+use crate::url::encoded;
 
 /// The field of a list of resource providers.
 const PROVIDERS: &str = "resource_providers";

@@ -14,9 +14,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::addresses::Addresses;
+use crate::content::{request, response};
 use crate::error::Error;
 use crate::exchange::{Connections, Endpoint, Exchange};
-use crate::{request, response};
 
 /// What is asked, for messages.
 const WHAT: &str = "the request for its alarms";
