@@ -16,24 +16,12 @@ mod ownership;
 mod pools;
 pub mod template;
 mod transitions;
-
-use std::time::Duration;
+mod ttl;
 
 use c5c3_api::{
     Claim, ControlPlaneClusterSpec, HypervisorClusterSpec, OpenStackClusterSpec, StorageClusterSpec,
 };
 use function_protocol::{Fatal, Function, Head, Request, Response};
-
-/// How long a response may be reused while the claim waits for something that Crossplane before 2.4 doesn't watch, such as a pool.
-const WAITING: Duration = Duration::from_secs(15);
-
-/// How long a response may be reused once all is ready: how late a claim learns of a change in its pools, which Crossplane before 2.4
-/// doesn't watch.
-const SETTLED: Duration = Duration::from_secs(30);
-
-/// The same where Crossplane watches the pools, in case that it misses a change.
-const WATCHED_WAITING: Duration = Duration::from_secs(5 * 60);
-const WATCHED_SETTLED: Duration = Duration::from_secs(4 * 60 * 60);
 
 /// The function for all four claims.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,16 +45,6 @@ fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> {
     recipe(composite)?(request, response)?;
     transitions::activity(response);
     Ok(())
-}
-
-/// Sets how long Crossplane may reuse the response. Call it after all resources are required.
-fn set_ttl(response: &mut Response, settled: bool) {
-    response.ttl(match (response.is_watched(), settled) {
-        (false, false) => WAITING,
-        (false, true) => SETTLED,
-        (true, false) => WATCHED_WAITING,
-        (true, true) => WATCHED_SETTLED,
-    });
 }
 
 /// Composes one kind.

@@ -10,7 +10,7 @@ use function_protocol::{Fatal, Readiness, Request, Response};
 use super::Cluster;
 use super::shoot::{self, Wanted, Workers};
 use crate::composite::Composite;
-use crate::set_ttl;
+use crate::ttl::set_ttl;
 
 /// Composes a ControlPlaneCluster.
 ///

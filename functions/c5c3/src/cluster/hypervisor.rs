@@ -15,7 +15,8 @@ use crate::input::SystemMachines;
 use crate::manifest::Manifest;
 use crate::names::ACCESS;
 use crate::observed::Observation;
-use crate::{set_ttl, transitions};
+use crate::transitions;
+use crate::ttl::set_ttl;
 
 mod size;
 

@@ -16,7 +16,8 @@ use crate::input::CephPreset;
 use crate::manifest::Manifest;
 use crate::names::ACCESS;
 use crate::observed::Observation;
-use crate::{set_ttl, transitions};
+use crate::transitions;
+use crate::ttl::set_ttl;
 
 mod capacity;
 mod ceph_cluster;

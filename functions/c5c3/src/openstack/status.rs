@@ -16,7 +16,8 @@ use super::tenant::Tenant;
 use super::unsupported::unsupported;
 use super::verify::Verdict;
 use crate::observed::{Observation, condition};
-use crate::{set_ttl, transitions};
+use crate::transitions;
+use crate::ttl::set_ttl;
 
 /// How many of the things waited for a message names.
 const SHOWN: usize = 3;
