@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
-use provider_composer::{Progress, Reason, Subject};
+use provider_composer::{Progress, Reason, Subject, named};
 
 use crate::asked::AT_ONCE;
 use crate::identity::identity;
 use crate::members::{self, Inventory};
-use crate::named;
 use crate::nova::{Aggregate, Change};
 use crate::zone::{self, OccupantsOf};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{ComputeState, HypervisorShareSpec, LeasePhase};
 use provider_composer::{
-    DesiredState, Failure, Live, Lookup, ObservedState, Progress, Reason, Subject,
+    DesiredState, Failure, Live, Lookup, ObservedState, Progress, Reason, Subject, named,
 };
 
 use crate::aggregate;
@@ -16,7 +16,6 @@ use crate::hold;
 use crate::leases::Leases;
 use crate::leftovers::{self, Leftovers};
 use crate::lost;
-use crate::named;
 use crate::nodes::{self, Node};
 use crate::nova::{Access, Change, Question, Service, VALID, after, drained};
 use crate::recorded;

@@ -1,8 +1,7 @@
 //! What a pool says of nodes that haven't been Ready for long.
 
-use provider_composer::{Conditions, Live, Progress, Reason};
+use provider_composer::{Conditions, Live, Progress, Reason, named};
 
-use crate::named;
 use crate::nodes::{self, Node};
 use crate::state::PoolState;
 

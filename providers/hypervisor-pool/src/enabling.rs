@@ -7,13 +7,12 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
-use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason, Subject};
+use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason, Subject, named};
 
 use crate::aggregate;
 use crate::api::Api;
 use crate::leases::Leases;
 use crate::members::{self, Inventory};
-use crate::named;
 use crate::nova::{Aggregate, Change, Service, VALID, after};
 
 /// The condition: whether no leased node has a compute service that is disabled since it registered. Every reconcile of a share reports it,

@@ -26,16 +26,16 @@ use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec}
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{
     DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, Resource, ResourceKind,
-    Subject,
+    Subject, named,
 };
 use provider_openstack::{digest, labelled, pod_template, selector};
 use serde::Deserialize;
 
 use crate::drain::{self, HOLD};
+use crate::images;
 use crate::leases::Leases;
 use crate::nodes::{self, LEASE, Node, PHASE};
 use crate::pod::{COMPONENT, idle, on_node, resources, with_user};
-use crate::{images, named};
 
 /// Label of a pod that holds a node: the node, as the names of its objects have it.
 const NODE: &str = "c5c3.io/node";

@@ -6,12 +6,11 @@ use c5c3_api::hypervisor::{
     HypervisorPoolSpec, HypervisorShareSpec, LeasePhase, PoolShare, ShareHost,
 };
 use c5c3_api::pool::SharingMode;
-use provider_composer::{Failure, Live, ObservedState, Progress, Reason, Subject};
+use provider_composer::{Failure, Live, ObservedState, Progress, Reason, Subject, named};
 
 use crate::assignment::State;
 use crate::drain::Reports;
 use crate::lifecycle::{Step, step};
-use crate::named;
 use crate::nodes::{self, Node, ROLE};
 use crate::state::only;
 

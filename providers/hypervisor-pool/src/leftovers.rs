@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use provider_composer::{Lookup, Progress, Reason};
+use provider_composer::{Lookup, Progress, Reason, named};
 
 use crate::members::known;
-use crate::named;
 use crate::nova::{Change, Leftover};
 
 /// The condition that says what isn't checked or deleted in Placement and Neutron. It is only there while something is to be said.

@@ -43,7 +43,7 @@ use std::collections::BTreeSet;
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, HypervisorShareStatus};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use provider_composer::{
-    Composer, DesiredState, Failure, ObservedState, Progress, Resource, Subject, Use, named,
+    Composer, DesiredState, Failure, ObservedState, Progress, Resource, Subject, Use,
 };
 
 use crate::drain::Reports;

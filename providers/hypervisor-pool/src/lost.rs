@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
-use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject};
+use provider_composer::{
+    DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject, named,
+};
 
 use crate::api::{Api, report};
 use crate::asked::{AT_ONCE, DRAWN, NEAREST, drawn};
 use crate::drain::{self, HOLD};
 use crate::members::known;
-use crate::named;
 use crate::nodes::{FORMER_LEASE, LEASE, SINCE};
 use crate::nova::{Change, Leftover, Question, Service, VALID, after};
 use crate::zone::OccupantsOf;

@@ -6,10 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use provider_composer::{Lookup, Progress, Reason};
+use provider_composer::{Lookup, Progress, Reason, named};
 
 use crate::asked::{AT_ONCE, drawn};
-use crate::named;
 use crate::nova::{Aggregate, Change, hosts_of};
 
 /// How a message begins when Placement can't be read.

@@ -8,11 +8,12 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1;
-use provider_composer::{Failure, Live, Lookup, ObservedState, Reason, Resource, ResourceKind};
+use provider_composer::{
+    Failure, Live, Lookup, ObservedState, Reason, Resource, ResourceKind, named,
+};
 use serde::Deserialize;
 
 use crate::assignment::{self, Domain, Lease, Servers, State};
-use crate::named;
 
 /// Label of nodes that are hypervisors.
 pub const ROLE: &str = "node-role.kubernetes.io/hypervisor";

@@ -12,7 +12,7 @@ use jiff::civil::DateTime;
 use k8s_openapi::api::core::v1::Pod;
 use provider_composer::{
     Composer, Conditions, Custom, DesiredState, Failure, Live, ObservedState, Progress, Reason,
-    Resource, Subject, Use,
+    Resource, Subject, Use, named,
 };
 
 use crate::assignment::{Division, Share, State};
@@ -20,7 +20,7 @@ use crate::drain::Reports;
 use crate::lifecycle::{Change, changes};
 use crate::nodes::{self, FORMER_LEASE, LEASE, Node, PHASE, ROLE, SINCE};
 use crate::state::{PoolState, only, shares};
-use crate::{dead, lost, named, recorded, surplus, vlans};
+use crate::{dead, lost, recorded, surplus, vlans};
 
 const GIGABYTE: f64 = 1e9;
 

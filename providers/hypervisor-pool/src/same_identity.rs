@@ -8,10 +8,9 @@ use std::collections::BTreeSet;
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
 use c5c3_api::shell::argument;
-use provider_composer::{Progress, Reason, Subject};
+use provider_composer::{Progress, Reason, Subject, named};
 
 use crate::aggregate::{COPY, WAITS, is_first, is_wanted};
-use crate::named;
 use crate::nova::{Aggregate, Change};
 
 /// What a share decided for its aggregate, and how far that is.

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, LeasePhase, NodeCounts};
 use c5c3_api::pool::SharingMode;
 use jiff::Timestamp;
-use provider_composer::{Failure, Live, ObservedState, Reason, Resource, ResourceKind, Subject};
+use provider_composer::{
+    Failure, Live, ObservedState, Reason, Resource, ResourceKind, Subject, named,
+};
 
 use crate::assignment::{
     Division, Node as Assignable, Share, State, divide, mark_away, size, spread,
 };
 use crate::nodes::{self, Node, known};
-use crate::{named, recorded, surplus};
+use crate::{recorded, surplus};
 
 /// How many removable nodes a status names.
 const REMOVABLE: usize = 50;

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
-use provider_composer::{Live, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{Live, Lookup, ObservedState, Progress, Reason, named};
 use provider_openstack::Prerequisite;
 
-use crate::named;
 use crate::nodes::Node;
 use crate::pods::{self, Pods};
 

@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::{HypervisorPoolStatus, HypervisorShareSpec, LeasePhase};
 use jiff::{SignedDuration, Timestamp};
-use provider_composer::{Progress, Reason, Subject};
+use provider_composer::{Progress, Reason, Subject, named};
 
 use crate::assignment::{Division, Node, Servers};
-use crate::named;
 
 /// How long the pool waits for a share to count servers: without its Nova, no drain ends anyway.
 const TIMEOUT: SignedDuration = SignedDuration::from_hours(1);

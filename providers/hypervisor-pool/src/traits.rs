@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use c5c3_api::shell::argument;
-use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject};
+use provider_composer::{
+    DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject, named,
+};
 use provider_openstack::Prerequisite;
 
 use crate::aggregate;
@@ -17,7 +19,6 @@ use crate::asked::{AT_ONCE, drawn};
 use crate::compute_services::Computes;
 use crate::leases::Leases;
 use crate::members::known;
-use crate::named;
 use crate::nodes;
 use crate::nova::{Access, Change, ProviderTraits, Question, VALID, after, hosts_of};
 use crate::pods::{self, Pods};

@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
-use provider_composer::{DesiredState, Live, Lookup, Progress, Reason, Subject};
+use provider_composer::{DesiredState, Live, Lookup, Progress, Reason, Subject, named};
 use provider_openstack::Prerequisite;
 
 use crate::aggregate::WAITS;
@@ -25,7 +25,6 @@ use crate::compute_services::Computes;
 use crate::drain::Reports;
 use crate::enabling::had_worked;
 use crate::leases::Leases;
-use crate::named;
 use crate::nodes::Node;
 use crate::nova::Service;
 use crate::status::Lacks;

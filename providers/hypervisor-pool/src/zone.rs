@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::shell::argument;
-use provider_composer::{Lookup, Progress, Reason};
+use provider_composer::{Lookup, Progress, Reason, named};
 
 use crate::members::known;
-use crate::named;
 use crate::nova::{Aggregate, Occupants};
 
 /// Returns what is on a host.

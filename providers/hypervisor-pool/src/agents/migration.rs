@@ -9,6 +9,7 @@ use c5c3_api::hypervisor::HypervisorPoolSpec;
 use k8s_openapi::api::core::v1::{Container, EnvVar, SecretVolumeSource, Volume};
 use provider_composer::{
     Generated, GeneratedValue, Lookup, ObservedState, Progress, Reason, Retention, SecretValues,
+    named,
 };
 use provider_openstack::{Prerequisite, empty_dir, secret_volume, variable};
 
@@ -18,7 +19,7 @@ use crate::pod::{
     Agent, Rights, container, host_folder, mount, node_variables, probe, resources, with_user,
 };
 use crate::pods::Pods;
-use crate::{images, named, status};
+use crate::{images, status};
 
 /// The agent, and the Secret with the key by which all hosts of the share know each other.
 pub const MIGRATION: &str = "nova-migration";

@@ -3,14 +3,14 @@
 use c5c3_api::hypervisor::{Agents, HypervisorPoolSpec};
 use c5c3_api::parts::name_of;
 use k8s_openapi::api::core::v1::Container;
-use provider_composer::{Live, Progress, Reason};
+use provider_composer::{Live, Progress, Reason, named};
 use provider_openstack::{Prerequisite, empty_dir, variable};
 
 use super::{gateway_option, run_openvswitch, zone_option};
+use crate::images;
 use crate::nodes::Node;
 use crate::pod::{Agent, COMPONENT, Pace, Rights, container, mount, probe, resources};
 use crate::pods::{self, Pods};
-use crate::{images, named};
 
 /// The DaemonSet whose pods are Ready on nodes with an uplink to every physical network of the pool.
 pub const UPLINKS: &str = "uplinks";
