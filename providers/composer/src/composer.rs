@@ -1,21 +1,21 @@
 //! Composers as their authors write them, and as a runtime runs them.
 
 use c5c3_api::parts::Resources;
-use c5c3_api::{Condition, CustomResource, Reason};
+use c5c3_api::{CustomResource, Reason};
 use c5c3_kinds::ResourceKind;
-use jiff::Timestamp;
 use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::composed::Composed;
-use crate::conditions::{Conditions, Progress};
 use crate::deletion::{self, Deletion};
 use crate::desired::DesiredState;
 use crate::failure::Failure;
 use crate::observed::ObservedState;
+use crate::status::conditions;
 use crate::subject::{Subject, is_deleted};
+use crate::uses::Use;
 
 /// A pure function from a resource and the observed state around it to the desired state.
 pub trait Composer {
@@ -46,62 +46,6 @@ pub trait Composer {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<Self::Status, Failure>;
-}
-
-/// What a composer does with the objects of a kind. The operator's role follows from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Use {
-    /// The kind.
-    pub kind: ResourceKind,
-    /// What it does with them.
-    pub access: Access,
-}
-
-/// What a composer does with the objects of a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Access {
-    /// Reads them.
-    Reads,
-    /// Reads them, and sets labels on those that exist.
-    Labels,
-    /// Creates and changes them, and never deletes them: they have data that outlasts the subject.
-    Keeps,
-    /// Creates, changes and deletes them.
-    Composes,
-}
-
-impl Use {
-    /// Reads the objects of a kind.
-    pub const fn reads(kind: ResourceKind) -> Self {
-        Self {
-            kind,
-            access: Access::Reads,
-        }
-    }
-
-    /// Reads the objects of a kind, and sets labels on them.
-    pub const fn labels(kind: ResourceKind) -> Self {
-        Self {
-            kind,
-            access: Access::Labels,
-        }
-    }
-
-    /// Creates and changes objects of a kind without an owner, and never deletes them.
-    pub const fn keeps(kind: ResourceKind) -> Self {
-        Self {
-            kind,
-            access: Access::Keeps,
-        }
-    }
-
-    /// Creates, changes and deletes the objects of a kind.
-    pub const fn composes(kind: ResourceKind) -> Self {
-        Self {
-            kind,
-            access: Access::Composes,
-        }
-    }
 }
 
 /// A composer as a runtime runs it: of whole resources, whatever their type. Every [`Composer`] is one.
@@ -187,44 +131,4 @@ impl<C: Composer + Send + Sync> Operator for C {
         status["observedGeneration"] = json!(subject.metadata.generation);
         Ok(Composed::of(C::OPERATOR, &subject, desired, status, failed))
     }
-}
-
-/// Returns the status of a resource that can't be composed: as it was, but for Ready, which has the failure.
-pub fn status_of_failure(resource: &Value, failure: &Failure, now: Timestamp) -> Value {
-    let status = match resource.get("status") {
-        Some(status @ Value::Object(_)) => status.clone(),
-        _ => json!({}),
-    };
-    status_with_failure(resource, status, failure, now)
-}
-
-/// Returns the status of a resource whose desired state could not be applied: as composed, but for Ready, which has the
-/// failure.
-pub fn status_with_failure(
-    resource: &Value,
-    mut status: Value,
-    failure: &Failure,
-    now: Timestamp,
-) -> Value {
-    let mut conditions_now = Conditions::from(conditions(&status));
-    let progress = match failure.is_transient() {
-        true => Progress::waiting(failure.reason(), failure.to_string()),
-        false => Progress::failed(failure.reason(), failure.to_string()),
-    };
-    conditions_now.set("Ready", &progress);
-    let generation = resource
-        .pointer("/metadata/generation")
-        .and_then(Value::as_i64);
-    let previous = conditions(&resource["status"]);
-    status["conditions"] = json!(conditions_now.written(&previous, generation, now));
-    status["observedGeneration"] = json!(generation);
-    status
-}
-
-/// The conditions of a status.
-pub(crate) fn conditions(status: &Value) -> Vec<Condition> {
-    let written = status.get("conditions");
-    written
-        .and_then(|conditions| Vec::deserialize(conditions).ok())
-        .unwrap_or_default()
 }

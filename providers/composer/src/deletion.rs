@@ -10,13 +10,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::composed::Composed;
-use crate::composer::{Access, Use, status_of_failure};
 use crate::desired::DesiredState;
 use crate::failure::Failure;
 use crate::lookup::Lookup;
 use crate::observed::ObservedState;
 use crate::owner::Owner;
+use crate::status::status_of_failure;
 use crate::subject::Metadata;
+use crate::uses::{Access, Use};
 
 /// The order in which the objects of a subject that is being deleted are deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -92,12 +92,14 @@ mod observed;
 mod owner;
 pub mod reconcile;
 mod secret;
+mod status;
 mod subject;
+mod uses;
 
 pub use c5c3_api::Reason;
 pub use c5c3_kinds::{Resource, ResourceKind};
 pub use composed::Composed;
-pub use composer::{Access, Composer, Operator, Use, status_of_failure, status_with_failure};
+pub use composer::{Composer, Operator};
 pub use conditions::{Conditions, Progress, RECONCILING, STALLED, named, second};
 pub use custom::Custom;
 pub use deletion::Deletion;
@@ -109,4 +111,6 @@ pub use lookup::{Dependency, ExternalRequest, Lookup, Selection, Source, Unobser
 pub use observed::{Live, ObservedState};
 pub use owner::{Owner, owner_reference};
 pub use secret::SecretValues;
+pub use status::{status_of_failure, status_with_failure};
 pub use subject::{Metadata, OwnerReference, Subject};
+pub use uses::{Access, Use};

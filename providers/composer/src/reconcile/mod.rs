@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::composed::Composed;
-use crate::composer::{Access, Operator, status_of_failure, status_with_failure};
+use crate::composer::Operator;
 use crate::deletion::Deletion;
 pub use crate::deletion::has_serving_pods;
 use crate::desired::DesiredState;
@@ -23,6 +23,8 @@ use crate::failure::Failure;
 use crate::generated::Generated;
 use crate::key::Key;
 use crate::lookup::Lookup;
+use crate::status::{status_of_failure, status_with_failure};
+use crate::uses::Access;
 
 pub use events::{Event, events};
 pub use existing::{Controller, Existing, Management};

@@ -5,9 +5,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::READY;
-use crate::composer::conditions;
 use crate::conditions::{RECONCILING, second, shorten};
 use crate::failure::Failure;
+use crate::status::conditions;
 use crate::subject::is_deleted;
 
 /// How long calls may fail until the resource isn't Ready any more: enough for a rollout of the system, and for several attempts.
