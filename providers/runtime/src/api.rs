@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 pub(crate) use error::ApiError;
 
-use crate::cache::Head;
+use crate::head::Head;
 use crate::lease_guard::LeaseGuard;
 use crate::metrics::Metrics;
 

@@ -10,6 +10,7 @@ mod error;
 mod events;
 mod external;
 mod generate;
+mod head;
 mod kubeconfig;
 mod lease;
 mod lease_guard;

@@ -6,7 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use provider_composer::{Dependency, ResourceKind};
 
 use super::Id;
-use super::entry::{Head, Place};
+use super::entry::Place;
+use crate::head::Head;
 
 /// What each subject looked up when it was last composed, and who depends on each object.
 #[derive(Default)]

@@ -27,7 +27,7 @@ use dependencies::DependencyIndex;
 use entry::Seen;
 use objects::Objects;
 
-pub(crate) use entry::{Entry, Head, Place};
+pub(crate) use entry::{Entry, Place};
 pub(crate) use objects::State;
 pub(crate) use view::{Responses, View, Wanted};
 pub(crate) use watch::follow;

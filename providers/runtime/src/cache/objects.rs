@@ -6,8 +6,9 @@ use std::sync::Arc;
 use provider_composer::reconcile::may_own;
 use provider_composer::{Key, Lookup};
 
-use super::entry::{Entry, Head, Place, Seen};
+use super::entry::{Entry, Place, Seen};
 use crate::apply::Digest;
+use crate::head::Head;
 
 /// What is known of a kind as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use provider_composer::ResourceKind;
 use provider_composer::reconcile::Reconcile;
 
-use super::{Cache, Head, Place, namespace_of};
+use super::{Cache, Place, namespace_of};
+use crate::head::Head;
 
 impl Cache {
     /// Drops the bodies of a subject's objects that no composer has looked up, once everything is as wanted. Whether they still are is

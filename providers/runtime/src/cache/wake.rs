@@ -6,7 +6,8 @@ use provider_composer::reconcile::may_own;
 use provider_composer::{Key, ResourceKind};
 
 use super::objects::{Change, State};
-use super::{Cache, DEFINITION, Head, Id, Place, locked};
+use super::{Cache, DEFINITION, Id, Place, locked};
+use crate::head::Head;
 
 impl Cache {
     /// Whether a watch is broken of a kind that an operator uses. Nothing is decided or reported meanwhile, since what seems to be missing

@@ -13,10 +13,11 @@ use tokio::time::{Instant, sleep};
 use tracing::warn;
 
 use super::Cache;
-use super::entry::{Head, Place};
+use super::entry::Place;
 use super::objects::State;
 use crate::api::{Api, ApiError, Extent};
 use crate::backoff::Backoff;
+use crate::head::Head;
 use crate::origin::Origin;
 
 /// How long the last state is valid while the watch is broken: a restart of the API server isn't reported.

@@ -24,9 +24,10 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use crate::api::{Api, ApiError};
-use crate::cache::{Cache, Head, Id, KnownKinds, Responses};
+use crate::cache::{Cache, Id, KnownKinds, Responses};
 use crate::events::Events;
 use crate::external::ExternalSystems;
+use crate::head::Head;
 use crate::lease_guard::LeaseGuard;
 use crate::metrics::Metrics;
 use crate::processor::metered;

@@ -12,9 +12,10 @@ use tracing::{debug, info};
 use super::{AT_ONCE, Controller, Round, Subject, Written};
 use crate::api::ApiError;
 use crate::apply::{Digest, wanted};
-use crate::cache::{Entry, Head, KnownKinds, State};
+use crate::cache::{Entry, KnownKinds, State};
 use crate::driver::DriverError;
 use crate::generate::draw;
+use crate::head::Head;
 
 /// The result for one object: what was done with it, or why it can't be written.
 type One = Result<Result<Effect, Failure>, ApiError>;
