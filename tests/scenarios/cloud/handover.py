@@ -1,4 +1,4 @@
-"""What happens to servers when a share gives up a host, for their tenant and for an administrator; see tenant.py."""
+"""What happens to servers when a share gives up a host, for their tenant and for an administrator; see apis.py."""
 
 import base64
 import json
@@ -6,8 +6,8 @@ import re
 import sys
 import time
 
+from apis import GLANCE, HOSTS, NOVA, PLACEMENT, console, create, flavor, host, inside, is_active, named, until
 from keystoneauth1 import exceptions
-from tenant import GLANCE, HOSTS, NOVA, PLACEMENT, console, create, flavor, host, inside, is_active, named, until
 
 # A server that was migrated while it ran is still in the same boot.
 USER_DATA = """#!/bin/sh

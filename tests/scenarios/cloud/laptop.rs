@@ -33,7 +33,9 @@ impl<'a> Laptop<'a> {
             fs::write(clouds.join(key), &value.0)?;
         }
         fs::write(folder.join("hosts"), hosts)?;
-        fs::write(folder.join("tenant.py"), include_str!("tenant.py"))?;
+        for (module, text) in tasks::MODULES {
+            fs::write(folder.join(format!("{module}.py")), text)?;
+        }
         cloud
             .node
             .unpack(&Image::guest()?, "guest", &folder)

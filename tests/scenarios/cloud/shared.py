@@ -1,11 +1,11 @@
-"""What tenants and administrators of two clouds on one pool do; see tenant.py. A task may have a parameter: boot-2."""
+"""What tenants and administrators of two clouds on one pool do; see apis.py. A task may have a parameter: boot-2."""
 
 import json
 import sys
 import time
 
+from apis import GLANCE, LOGIN, NOVA, PLACEMENT, create, flavor, inside, is_active, says, until, upload
 from handover import answered
-from tenant import GLANCE, LOGIN, NOVA, PLACEMENT, create, flavor, inside, is_active, says, until, upload
 
 # Who watches doesn't wait for an API that is away: the other answers would be old by then.
 AT_ONCE = {"connect_retries": 0, "timeout": 20}

@@ -49,8 +49,8 @@ impl Side {
             .replace("VERSION", MEMCACHED.tag);
         cloud.cluster.apply(&manifest).await?;
         issuer(cloud, machine.authority().identity(), cloud.namespace()).await?;
+        tasks::give_modules(cloud).await?;
         for (map, file, script) in [
-            ("tenant", "tenant.py", include_str!("tenant.py")),
             ("handover", "handover.py", include_str!("handover.py")),
             ("shared", "shared.py", include_str!("shared.py")),
         ] {

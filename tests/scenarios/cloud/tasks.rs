@@ -9,6 +9,21 @@ const POD: Kind = kind("v1", "Pod");
 /// How many lines are read to find the last complete one.
 const LAST: i64 = 3;
 
+/// The modules in which the tasks of a tenant are, each with its text.
+pub const MODULES: [(&str, &str); 3] = [
+    ("apis", include_str!("apis.py")),
+    ("vnc", include_str!("vnc.py")),
+    ("tenant", include_str!("tenant.py")),
+];
+
+/// Gives pods the modules in which the tasks of a tenant are.
+pub async fn give_modules(cloud: &Cloud) -> Result<()> {
+    for (module, text) in MODULES {
+        cloud.give(module, &format!("{module}.py"), text).await?;
+    }
+    Ok(())
+}
+
 /// Starts a task of a script with the clouds.yaml of a Secret.
 pub async fn starts(cloud: &Cloud, script: &str, clouds: &str, task: &str) -> Result<()> {
     let manifest = include_str!("tenant.yaml")

@@ -1,41 +1,25 @@
-"""What a tenant does with servers, with nothing but its clouds.yaml: Keystone is where that says, all else in the catalogue. It runs in a
-pod, or outside of the cloud, where another argument after the task is the folder of its files. An administrator's clouds.yaml is for the
-tasks that look behind the cloud."""
+"""What a tenant does with servers; see apis.py. An administrator's clouds.yaml is for the tasks that look behind the cloud."""
 
 import base64
 import hashlib
 import json
-import logging
-import os
-import pathlib
-import socket
-import ssl
 import sys
 import time
 import urllib.parse
 
-import yaml
-from keystoneauth1 import adapter, exceptions, loading, session
+import vnc
+from apis import (
+    APIS, CINDER, GLANCE, HOSTS, KEYSTONE, LOGIN, NEUTRON, NOVA, PLACEMENT, console, create, flavor, host, inside, is_active, named, says,
+    until, upload,
+)
+from keystoneauth1 import exceptions
 
-# What is tried again is no part of what a task prints.
-logging.getLogger().addHandler(logging.NullHandler())
-FOLDER = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "/")
-AUTHORITY = str(FOLDER / "clouds/cacert")
-CLOUD = yaml.safe_load((FOLDER / "clouds/clouds.yaml").read_text())["clouds"]["openstack"]
-# Seconds for each thing that is waited for.
-PATIENCE = int(os.environ["PATIENCE"])
-GUEST = FOLDER / "guest"
-HOSTS = ("hypervisor-1", "hypervisor-2")
-# Servers are called as the hosts that they are meant for. The tenant can't choose a host, so one may be on the other's.
-# What the first one writes fills an object of Ceph and begins another one.
+# What the first server writes fills an object of Ceph and begins another one.
 SIZE = 5 << 20
 LINE = f"written by {HOSTS[0]}.novalocal\n".encode()
 WRITTEN = f"guest: volume has {hashlib.sha256((LINE * (SIZE // len(LINE) + 1))[:SIZE]).hexdigest()}"
 # An upload is sent in parts of this size, in bytes, with a pause among them, in seconds: longer than uwsgi's own limit of 4.
 PART, PAUSE = 64 << 10, 10
-LOGIN = session.Session(
-    loading.get_plugin_loader(CLOUD["auth_type"]).load_from_options(**CLOUD["auth"]), verify=AUTHORITY
-)
 # Each server asks the other one by HTTP every second, and writes to its console what it learns. On a volume without content it
 # writes its name again and again, and of one with content it takes the checksum.
 USER_DATA = """#!/bin/sh
@@ -63,62 +47,6 @@ echo "guest: user data runs"
     done
 ) > /dev/ttyS0 2> /dev/null &
 """
-
-
-def client(service_type, **more):
-    """A client that tries again while a busy node takes the only pod of an API out of its Service. Proxies answer 503 then."""
-    again = {"connect_retries": 30, "connect_retry_delay": 1, "status_code_retries": 30, "status_code_retry_delay": 1}
-    place = {"interface": CLOUD["endpoint_type"], "region_name": CLOUD["region_name"]}
-    return adapter.Adapter(LOGIN, service_type=service_type, **place, **again, **more)
-
-
-NOVA = client("compute", default_microversion="2.79")
-NEUTRON = client("network")
-GLANCE = client("image")
-CINDER = client("block-storage", default_microversion="3.60")
-PLACEMENT = client("placement", default_microversion="1.10")
-KEYSTONE = adapter.Adapter(LOGIN, endpoint_override=CLOUD["auth"]["auth_url"])
-APIS = {
-    "cinder": CINDER, "glance": GLANCE, "keystone": KEYSTONE, "neutron": NEUTRON, "nova": NOVA, "placement": PLACEMENT,
-}
-
-
-def until(what, ask):
-    """Asks until there is an answer."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        answer = ask()
-        if answer:
-            return answer
-        if time.monotonic() > end:
-            sys.exit(f"{what}: not within {PATIENCE} s")
-        time.sleep(0.5)
-
-
-def create(client, path, kind, **wanted):
-    answer = client.post(path, json={kind: wanted}, raise_exc=False)
-    if not answer.ok:
-        sys.exit(f"{path}: {answer.status_code} {answer.text}")
-    return answer.json()[kind]
-
-
-def image(file, disk_format, container_format, **properties):
-    wanted = {"name": file, "disk_format": disk_format, "container_format": container_format, **properties}
-    id = GLANCE.post("/v2/images", json=wanted).json()["id"]
-    headers = {"Content-Type": "application/octet-stream"}
-    content = bytearray((GUEST / file).read_bytes())
-    if file == "kernel":
-        # By the signature of a boot sector, which QEMU doesn't read, Nova takes it for a disk whose partitions are invalid, and refuses to
-        # migrate a server that runs (nova/virt/images.py, do_image_deep_inspection).
-        content[510:512] = bytes(2)
-    GLANCE.put(f"/v2/images/{id}/file", data=bytes(content), headers=headers)
-    return id
-
-
-def upload():
-    """Stores what guests run."""
-    kernel, ramdisk = image("kernel", "aki", "aki"), image("ramdisk", "ari", "ari")
-    return image("disk", "raw", "bare", kernel_id=kernel, ramdisk_id=ramdisk)
 
 
 def upload_slowly():
@@ -156,27 +84,6 @@ def parts(content):
         if number == len(starts) // 2:
             time.sleep(PAUSE)
         yield content[start : start + PART]
-
-
-def named(client, path, kind, name):
-    return client.get(f"{path}?name={name}").json()[kind][0]
-
-
-def flavor(name="small"):
-    """One of the site's flavors."""
-    return next(flavor for flavor in NOVA.get("/flavors").json()["flavors"] if flavor["name"] == name)["id"]
-
-
-def inside():
-    """The network in the tenant's first project, which comes with a router."""
-    return named(NEUTRON, "/v2.0/networks", "networks", "default")["id"]
-
-
-def host(server):
-    """The host of a server, by what Nova shows of it to a project."""
-    hidden = NOVA.get(f"/servers/{server}").json()["server"]["hostId"]
-    project = LOGIN.get_project_id()
-    return next(host for host in HOSTS if hashlib.sha224((project + host).encode()).hexdigest() == hidden)
 
 
 def boot():
@@ -278,28 +185,6 @@ def alone():
     others = {what: found for what, found in seen.items() if found}
     if others:
         sys.exit(f"the tenant sees {others}")
-
-
-def is_active(id):
-    server = NOVA.get(f"/servers/{id}").json()["server"]
-    if server["status"] == "ERROR":
-        sys.exit(f"{id} failed: {json.dumps(fault(id))}")
-    return server["status"] == "ACTIVE"
-
-
-def fault(id):
-    """Why a server failed. Nova records it after the status, and nothing where nova-compute was restarted during a build."""
-    time.sleep(5)
-    return NOVA.get(f"/servers/{id}").json()["server"].get("fault")
-
-
-def console(id):
-    answer = NOVA.post(f"/servers/{id}/action", json={"os-getConsoleOutput": {}}, raise_exc=False)
-    return answer.json()["output"] if answer.ok else ""
-
-
-def says(id, line):
-    until(f"{id} says {line!r}, but:\n{console(id)}", lambda: line in console(id))
 
 
 def outside():
@@ -474,58 +359,7 @@ def display():
     wanted = {"protocol": "vnc", "type": "novnc"}
     url = urllib.parse.urlsplit(create(NOVA, f"/servers/{id}/remote-consoles", "remote_console", **wanted)["url"])
     path = urllib.parse.unquote(urllib.parse.parse_qs(url.query)["path"][0])
-    print(until("the console opens", lambda: opens(url, path)))
-
-
-def opens(url, path):
-    """The version of a console's protocol, once QEMU has let the proxy in; nothing until then. The proxy greets for QEMU before that."""
-    context = ssl.create_default_context(cafile=AUTHORITY)
-    key = base64.b64encode(os.urandom(16)).decode()
-    read = bytearray()
-    try:
-        with socket.create_connection((url.hostname, url.port or 443), 30) as plain:
-            with context.wrap_socket(plain, server_hostname=url.hostname) as connection:
-                connection.sendall(
-                    f"GET /{path} HTTP/1.1\r\nHost: {url.netloc}\r\nOrigin: https://{url.netloc}\r\nConnection: Upgrade\r\n"
-                    f"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: binary\r\n"
-                    f"Sec-WebSocket-Key: {key}\r\n\r\n".encode()
-                )
-                while b"\r\n\r\n" not in read:
-                    receive(connection, read)
-                del read[: read.index(b"\r\n\r\n") + 4]
-                version = message(connection, read)
-                reply(connection, version)
-                # Of one way to authenticate, none.
-                if message(connection, read) != b"\1\1":
-                    return None
-                reply(connection, b"\1")
-                return version.decode().strip() if message(connection, read) == bytes(4) else None
-    except OSError:
-        return None
-
-
-def receive(connection, read):
-    part = connection.recv(4096)
-    if not part:
-        raise OSError("the console has closed the connection")
-    read += part
-
-
-def message(connection, read):
-    """The next message of a WebSocket from a server, which is short. The proxy sends an empty one before it leaves the rest to QEMU."""
-    content = b""
-    while not content:
-        while len(read) < 2 or len(read) < 2 + read[1]:
-            receive(connection, read)
-        end = 2 + read[1]
-        content = bytes(read[2:end])
-        del read[:end]
-    return content
-
-
-def reply(connection, content):
-    """Sends a short message with a mask of zeros."""
-    connection.sendall(bytes([0x82, 0x80 | len(content)]) + bytes(4) + content)
+    print(until("the console opens", lambda: vnc.opens(url, path)))
 
 
 def delete():

@@ -91,16 +91,10 @@ impl Tenant<'_> {
 
     /// In the whole cloud there is nothing that tests created.
     pub async fn finds_nothing_of_tests(&self) -> Result<()> {
-        self.has_script().await?;
+        tasks::give_modules(self.cloud).await?;
         let left = self.does_as(ADMINISTRATOR, "left").await?;
         ensure!(left.trim().is_empty(), "tests left:\n{left}");
         Ok(())
-    }
-
-    /// Gives its pods the script with its tasks.
-    async fn has_script(&self) -> Result<()> {
-        let script = include_str!("tenant.py");
-        self.cloud.give("tenant", "tenant.py", script).await
     }
 
     /// Boots two servers, and returns the floating IP of one.
@@ -109,7 +103,7 @@ impl Tenant<'_> {
         self.uplinks
             .connect(self.control_plane, self.hypervisors)
             .await?;
-        self.has_script().await?;
+        tasks::give_modules(self.cloud).await?;
         self.does("alone").await?;
         let booted = self.does("boot").await?;
         println!("two servers: {}", booted.trim());
