@@ -18,7 +18,7 @@ pub fn kubernetes(_: &Key, manifest: &Manifest) -> Value {
                 "exitCode": 0, "finishedAt": "2026-01-01T00:00:00Z", "message": r#"{"passed": 100, "cleaned": true}"#,
             } },
         }] }),
-        "Service" if manifest.spec()["type"] == "LoadBalancer" => balanced(),
+        "Service" if manifest.spec()["type"] == "LoadBalancer" => load_balancer(),
         _ => Value::Null,
     }
 }
@@ -26,13 +26,13 @@ pub fn kubernetes(_: &Key, manifest: &Manifest) -> Value {
 /// Ingresses that a controller serves.
 pub fn ingress(_: &Key, manifest: &Manifest) -> Value {
     match manifest.kind() {
-        "Ingress" => balanced(),
+        "Ingress" => load_balancer(),
         _ => Value::Null,
     }
 }
 
-/// The status with the address that a controller assigns. One for documentation (RFC 5737) stands for it.
-fn balanced() -> Value {
+/// A status with the address that a controller assigns: one for documentation (RFC 5737).
+fn load_balancer() -> Value {
     json!({ "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } })
 }
 

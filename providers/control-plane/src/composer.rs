@@ -70,7 +70,7 @@ impl Composer for ControlPlaneComposer {
     ) -> Result<ControlPlaneStatus, Failure> {
         let mut recipe = Recipe::of(subject, observed);
         if subject.is_deleted() {
-            return deletion::dissolve(&mut recipe, desired);
+            return deletion::tear_down(&mut recipe, desired);
         }
         alone(subject, observed)?;
         recipe.graph.check()?;

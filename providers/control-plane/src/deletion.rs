@@ -1,4 +1,4 @@
-//! A control plane, and what it doesn't want any more, is deleted in the reverse order of the graph.
+//! The deletion of a control plane, and of what it doesn't want any more, in the reverse order of the graph.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ const KORC: &str = "openstack.k-orc.cloud";
 ///
 /// # Errors
 /// What is left can't be read.
-pub fn dissolve(
+pub fn tear_down(
     recipe: &mut Recipe<'_>,
     desired: &mut DesiredState,
 ) -> Result<ControlPlaneStatus, Failure> {
@@ -54,7 +54,7 @@ pub fn dissolve(
     Ok(recipe.subject.status.clone())
 }
 
-/// What the deletion of nodes waits for that aren't wanted and may exist; none where none of them is known to exist.
+/// Returns what the deletion of nodes that aren't wanted waits for, if one of them is known to exist.
 pub fn removal(unwanted: &BTreeSet<Node>, survey: &Survey) -> Option<Progress> {
     let exists = |node: &Node| survey.get(node).is_some_and(Sight::exists);
     unwanted
@@ -63,7 +63,7 @@ pub fn removal(unwanted: &BTreeSet<Node>, survey: &Survey) -> Option<Progress> {
         .then(|| waiting(unwanted, survey))
 }
 
-/// Names what is left to delete, and says what the first waits for that is being deleted or can't be read.
+/// Names what is left to delete, and what the first of it that is being deleted, or can't be read, waits for.
 fn waiting(left: &BTreeSet<Node>, survey: &Survey) -> Progress {
     let names: Vec<String> = left.iter().map(|node| node.step().title()).collect();
     let mut message = format!(

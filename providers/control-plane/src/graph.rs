@@ -8,6 +8,9 @@ pub use provider_openstack::Node;
 pub use provider_openstack::graph::{GRAPH, INFRASTRUCTURE, Step, needed_by};
 use provider_openstack::{NEUTRON, SERVICES, ServiceDefinition};
 
+/// The condition of the infrastructure.
+pub(crate) const INFRASTRUCTURE_READY: &str = "InfrastructureReady";
+
 /// The part of the graph that one control plane has.
 ///
 /// It leaves out what is external or disabled, and what depends on that doesn't wait for it: an external MariaDB counts as
@@ -15,10 +18,10 @@ use provider_openstack::{NEUTRON, SERVICES, ServiceDefinition};
 /// buses and caches that no enabled service uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    parts: BTreeSet<Node>,
-    /// What isn't wanted any more, and what is being deleted still needs.
+    wanted: BTreeSet<Node>,
+    /// Nodes that aren't wanted any more, and that others of these still need.
     needed: BTreeSet<Node>,
-    /// What is being deleted.
+    /// Nodes that aren't wanted any more, and that are deleted.
     removed: BTreeSet<Node>,
 }
 
@@ -53,14 +56,14 @@ impl Graph {
             .collect();
         let is_used = |node: &Node| node.step().phase != INFRASTRUCTURE || used.contains(node);
         Self {
-            parts: enabled.into_iter().filter(is_used).collect(),
+            wanted: enabled.into_iter().filter(is_used).collect(),
             needed: BTreeSet::new(),
             removed: BTreeSet::new(),
         }
     }
 
-    /// Adds nodes that exist though they aren't wanted any more, and that others of these need: they are deleted in the reverse order of the
-    /// graph, as those of a control plane that is deleted. Returns all nodes that may exist and aren't wanted.
+    /// Keeps nodes that aren't wanted any more and exist, while others of these need them: unwanted nodes are deleted in the reverse order of
+    /// the graph, as those of a control plane that is deleted. Returns all nodes that may exist and aren't wanted.
     pub fn keep_needed(
         &mut self,
         exists: impl Fn(Node) -> bool,
@@ -78,7 +81,7 @@ impl Graph {
         unwanted
     }
 
-    /// The nodes that aren't wanted, and that are deleted, if they exist: nothing else needs them.
+    /// The nodes that aren't wanted any more, and that are deleted, if they exist: no other node needs them.
     pub fn removed(&self) -> &BTreeSet<Node> {
         &self.removed
     }
@@ -116,7 +119,7 @@ impl Graph {
 
     /// Whether a node is wanted, and not only needed by what is being deleted.
     pub fn wants(&self, node: Node) -> bool {
-        self.parts.contains(&node)
+        self.wanted.contains(&node)
     }
 
     /// What a node waits for.

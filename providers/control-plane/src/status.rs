@@ -8,16 +8,13 @@ use c5c3_api::control_plane::{
 use c5c3_api::unsupported::{Unsupported, sentence};
 use provider_composer::{Conditions, Progress, Reason};
 
-use crate::graph::{INFRASTRUCTURE, Node, Step};
+use crate::graph::{INFRASTRUCTURE, INFRASTRUCTURE_READY, Node, Step};
 use crate::recipe::Recipe;
 use crate::rollout::Rollout;
 use crate::survey::{Survey, is_optional, memcached_update};
 
 /// The first of the phases of services other than Keystone.
 const SERVICES: u8 = 4;
-
-/// The condition of the infrastructure.
-pub const INFRASTRUCTURE_READY: &str = "InfrastructureReady";
 
 /// Writes the status, and what holds: of the infrastructure, of Keystone, of the catalogue, of the services all and each, and
 /// of the release.

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use hyper::Method;
 use provider_control_plane::credentials::rabbitmq::{
-    Access, Alarm, Answer, Query, SYSTEM, Scarce, VALID,
+    Access, Alarm, AlarmResource, Answer, Query, SYSTEM, VALID,
 };
 use provider_runtime::{Driver, DriverError};
 use serde::Deserialize;
@@ -66,7 +66,7 @@ struct Found {
 impl Found {
     /// The alarm, if it is of the whole cluster. A member reports its own file descriptors besides, for which no publisher is blocked.
     fn alarm(self) -> Option<Alarm> {
-        let resource = Scarce::deserialize(Value::from(self.resource)).ok()?;
+        let resource = AlarmResource::deserialize(Value::from(self.resource)).ok()?;
         Some(Alarm {
             resource,
             node: self.node,

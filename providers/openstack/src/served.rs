@@ -16,15 +16,15 @@ const PROGRAMMED: &str = "Programmed";
 /// Whether the certificate of an Ingress exists, and a controller serves the Ingress. An Ingress has no conditions: that a controller
 /// serves it shows in the address that the controller writes into its status
 /// (<https://kubernetes.io/docs/reference/kubernetes-api/service-resources/ingress-v1/#IngressStatus>).
-pub(crate) fn by_ingress(component: &Component<'_>, said: &parts::Ingress) -> Progress {
+pub(crate) fn by_ingress(component: &Component<'_>, exposure: &parts::Ingress) -> Progress {
     let (service, name) = (component.service, &component.object);
-    if let Some(secret) = &said.tls_secret_name {
+    if let Some(secret) = &exposure.tls_secret_name {
         let purpose = "the public certificate";
         if let Err(pending) = issued(service.namespace, secret, purpose, service.observed) {
             return pending;
         }
     }
-    let class = match &said.class_name {
+    let class = match &exposure.class_name {
         Some(class) => format!("IngressClass {class}"),
         None => "the default IngressClass".to_owned(),
     };
@@ -114,11 +114,15 @@ fn namespace<'a>(gateway: &'a parts::Gateway, own: &'a str) -> &'a str {
 /// its controller may leave the status of routes as it is: Traefik 3.7 skips a route all of whose Gateways are gone
 /// (<https://github.com/traefik/traefik/blob/v3.7.13/pkg/provider/kubernetes/gateway/httproute.go>). A Gateway that can't be read, for
 /// instance in a namespace that the operator doesn't watch, is taken to serve.
-fn programmed(component: &Component<'_>, exposure: &Exposure, said: &parts::Gateway) -> Progress {
+fn programmed(
+    component: &Component<'_>,
+    exposure: &Exposure,
+    reference: &parts::Gateway,
+) -> Progress {
     let service = component.service;
-    let namespace = namespace(said, service.namespace);
-    let named = format!("Gateway {namespace}/{}", said.name);
-    let gateway = match service.observed.get::<Gateway>(namespace, &said.name) {
+    let namespace = namespace(reference, service.namespace);
+    let named = format!("Gateway {namespace}/{}", reference.name);
+    let gateway = match service.observed.get::<Gateway>(namespace, &reference.name) {
         Lookup::Found(gateway) => gateway,
         Lookup::Unknown(_) => return Progress::Ready,
         Lookup::Missing => {
@@ -131,7 +135,11 @@ fn programmed(component: &Component<'_>, exposure: &Exposure, said: &parts::Gate
     if let Some(why) = unmet(&gateway.status.conditions, PROGRAMMED, generation) {
         return waits(&format!("{named} to be programmed"), why);
     }
-    let listeners = listeners(gateway, said.section_name.as_deref(), &exposure.hostname);
+    let listeners = listeners(
+        gateway,
+        reference.section_name.as_deref(),
+        &exposure.hostname,
+    );
     let unprogrammed = |listener: &&ListenerStatus| {
         let why = unmet(&listener.conditions, PROGRAMMED, generation)?;
         let what = format!("listener {} of {named} to be programmed", listener.name);
@@ -179,7 +187,7 @@ fn takes_host(listener: &Listener, hostname: &str) -> bool {
     }
 }
 
-/// Why a condition isn't True for the present generation, if it isn't. The text is empty where nothing is said of that generation.
+/// Returns why a condition isn't True for the present generation, if it isn't. The text is empty where no condition is of that generation.
 fn unmet<'c>(conditions: &'c [Condition], type_: &str, generation: Option<i64>) -> Option<&'c str> {
     let mut conditions = conditions.iter();
     let condition = conditions.find(|condition| condition.type_ == type_);

@@ -31,15 +31,15 @@ const NAMED: [ResourceKind; 5] = [
 ];
 
 /// A field that means the same with this value as without it.
-struct Optional {
+struct OptionalField {
     /// Where the object has the field.
     parent: &'static str,
     name: &'static str,
     value: Value,
 }
 
-impl Optional {
-    /// Returns a field that isn't wanted in an object.
+impl OptionalField {
+    /// Returns a field that isn't wanted in an object, if it has one.
     fn of(key: &Key, wanted: &Value) -> Option<Self> {
         let spec = &wanted["spec"];
         if spec["managementPolicy"] != "managed" {
@@ -68,7 +68,7 @@ impl Korc<'_> {
         let Some(wanted) = self.desired.objects.get_mut(key) else {
             return state;
         };
-        let Some(optional) = Optional::of(key, wanted) else {
+        let Some(optional) = OptionalField::of(key, wanted) else {
             return state;
         };
         let mut annotation = observed["metadata"]["annotations"].get(RETRIED_AT).cloned();

@@ -50,14 +50,14 @@ impl Default for Answer {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Alarm {
     /// What a member lacks.
-    pub resource: Scarce,
+    pub resource: AlarmResource,
     /// The member, by its name in the Erlang cluster.
     pub node: String,
 }
 
 /// What a member of RabbitMQ lacks, by RabbitMQ's own names (deps/rabbit/src/rabbit_alarm.erl).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Scarce {
+pub enum AlarmResource {
     /// Free space on its volume.
     #[serde(rename = "disk space")]
     Disk,

@@ -11,10 +11,9 @@ use serde_json::json;
 
 use super::rabbitmq::CERTIFICATE;
 use crate::credentials::keystone::external_request;
-use crate::credentials::rabbitmq::{Access, Alarm, Answer, Query, SYSTEM, Scarce, VALID};
-use crate::graph::Node;
+use crate::credentials::rabbitmq::{Access, Alarm, AlarmResource, Answer, Query, SYSTEM, VALID};
+use crate::graph::{INFRASTRUCTURE_READY, Node};
 use crate::recipe::Recipe;
-use crate::status::INFRASTRUCTURE_READY;
 use crate::survey::{Survey, changed};
 
 /// The Secret with RabbitMQ's first user, which its cluster operator creates (rabbitmq/cluster-operator,
@@ -24,12 +23,12 @@ const USER: &str = "openstack-rabbitmq-default-user";
 /// The condition that says why alarms aren't known.
 pub(crate) const RABBITMQ_OBSERVED: &str = "RabbitMQObserved";
 
-/// How long what was said of alarms stays while they aren't known.
+/// How long what was reported of alarms stays while they aren't known.
 const KEPT: SignedDuration = SignedDuration::from_mins(15);
 
 impl Recipe<'_> {
-    /// Makes RabbitMQ unready while it has alarms. Returns why they aren't known, if so: what was said of them before then stays for
-    /// a while.
+    /// Makes RabbitMQ unready while it has alarms. Returns why they aren't known, if they aren't: what was reported of them before then stays
+    /// for a while.
     pub(crate) fn alarms(
         &self,
         survey: &mut Survey,
@@ -107,8 +106,8 @@ impl Recipe<'_> {
         })
     }
 
-    /// What was said of alarms last: a RabbitMQ that doesn't answer has no alarm for it, and none has ended. One that hasn't answered for
-    /// long may be without alarms again.
+    /// Returns what was reported of alarms before: that RabbitMQ doesn't answer says nothing of its alarms. After a while they are no longer
+    /// reported, since they may have ended.
     fn alarms_before(&self) -> Progress {
         let reason = Reason::ResourceAlarm;
         let conditions = &self.subject.status.conditions;
@@ -123,16 +122,16 @@ impl Recipe<'_> {
     }
 }
 
-/// What to do about alarms. It has no amounts, which change all the time.
+/// Reports alarms, and what to do about them. The message has no amounts, which change all the time.
 fn blocked(alarms: &BTreeSet<Alarm>) -> Progress {
     let kinds = [
         (
-            Scarce::Disk,
+            AlarmResource::Disk,
             "free disk space is below the limit",
             "storageSize",
         ),
         (
-            Scarce::Memory,
+            AlarmResource::Memory,
             "memory in use is above the limit",
             "resources.limits.memory",
         ),

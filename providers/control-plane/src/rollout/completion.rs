@@ -7,9 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use provider_composer::Reason;
 use provider_openstack::{CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, NOVA_CONDUCTOR};
 
-use crate::graph::Node;
+use crate::graph::{INFRASTRUCTURE_READY, Node};
 use crate::recipe::Recipe;
-use crate::status::INFRASTRUCTURE_READY;
 use crate::survey::{Sight, Survey, changed};
 
 /// The conditions of services that wait for Jobs which migrate databases. Nova's conductors wait for those of cells.

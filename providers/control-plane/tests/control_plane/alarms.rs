@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
 use provider_composer::Dependency;
-use provider_control_plane::credentials::rabbitmq::{Access, Alarm, Answer, Query, SYSTEM, Scarce};
+use provider_control_plane::credentials::rabbitmq::{
+    Access, Alarm, AlarmResource, Answer, Query, SYSTEM,
+};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -30,7 +32,7 @@ pub(crate) fn asked(spec: Value) -> Stage {
 }
 
 /// An alarm of a member.
-pub(crate) fn alarm(resource: Scarce, member: u32) -> Alarm {
+pub(crate) fn alarm(resource: AlarmResource, member: u32) -> Alarm {
     Alarm {
         resource,
         node: format!(
@@ -56,9 +58,9 @@ fn rabbitmq_is_unready_while_a_member_has_an_alarm() {
     let mut stage = asked(json!({}));
     assert_eq!(stage.condition("Ready").0, "True");
     let alarms = BTreeSet::from([
-        alarm(Scarce::Memory, 0),
-        alarm(Scarce::Disk, 1),
-        alarm(Scarce::Disk, 2),
+        alarm(AlarmResource::Memory, 0),
+        alarm(AlarmResource::Disk, 1),
+        alarm(AlarmResource::Disk, 2),
     ]);
     answer(&mut stage, Answer::Alarms(alarms));
     let expected = "RabbitMQ blocks all publishers: free disk space is below the limit on openstack-rabbitmq-server-1, \
@@ -94,7 +96,7 @@ fn rabbitmq_that_does_not_answer_keeps_what_was_said_of_its_alarms_for_a_while()
         "{message}"
     );
 
-    let alarms = BTreeSet::from([alarm(Scarce::Disk, 0)]);
+    let alarms = BTreeSet::from([alarm(AlarmResource::Disk, 0)]);
     answer(&mut stage, Answer::Alarms(alarms));
     assert!(is_observed(&stage));
     let said = stage.condition("Ready");

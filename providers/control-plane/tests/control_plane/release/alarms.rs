@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::control_plane::UpdatePhase;
-use provider_control_plane::credentials::rabbitmq::{Answer, Scarce};
+use provider_control_plane::credentials::rabbitmq::{AlarmResource, Answer};
 use provider_control_plane::graph::Node;
 use provider_control_plane::rollout::TIMEOUT;
 use serde_json::json;
@@ -18,7 +18,7 @@ fn phase_waits_while_rabbitmq_has_alarms() {
     stage.held.insert(Node::Cinder);
     stage.simulate();
     assert_eq!(phase(&stage), UpdatePhase::UpdatingServices);
-    let alarms = BTreeSet::from([alarm(Scarce::Disk, 0)]);
+    let alarms = BTreeSet::from([alarm(AlarmResource::Disk, 0)]);
     answer(&mut stage, Answer::Alarms(alarms));
     stage.cluster.wait(TIMEOUT * 3);
     stage.settle();
