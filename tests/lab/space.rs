@@ -11,13 +11,14 @@ const KEPT_FREE: u64 = 2;
 /// What an image needs, in GiB: in the node's registry, and unpacked.
 const IMAGE: u64 = 1;
 
-/// Fine when so many images, and what RabbitMQ keeps free, fit on the disk of a machine's folder.
+/// Checks that so many images, and what RabbitMQ keeps free, fit on the disk of a machine's folder.
 ///
 /// # Errors
 /// When they don't, or when that isn't known.
 pub(crate) fn check_space(folder: &Path, images: usize) -> Result<()> {
     let disk = statvfs(folder);
-    let disk = disk.with_context(|| format!("cannot see how full {} is", folder.display()))?;
+    let disk =
+        disk.with_context(|| format!("the free disk space of {} is unknown", folder.display()))?;
     let free = disk.blocks_available().saturating_mul(disk.fragment_size()) >> 30;
     is_enough(folder, images, free)
 }

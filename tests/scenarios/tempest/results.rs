@@ -1,4 +1,4 @@
-//! What a run tells of its tests, and what it keeps.
+//! The results of runs, and their logs.
 
 use std::path::Path;
 use std::process::Command;

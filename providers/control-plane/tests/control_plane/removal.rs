@@ -139,7 +139,7 @@ fn disabled_services_are_deleted_where_kinds_of_what_needs_them_are_not_installe
 }
 
 #[test]
-fn control_plane_is_ready_though_a_part_is_not_that_a_disabled_service_still_needs() {
+fn control_plane_is_ready_without_a_part_that_only_a_disabled_service_needs() {
     let mut stage = without(&[Node::Placement, Node::Nova]);
     let placement = first(Node::Placement);
     let unready =

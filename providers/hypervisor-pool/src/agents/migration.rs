@@ -52,7 +52,7 @@ pub fn progress(
         Lookup::Found(secret) => {
             if secret.value(PRIVATE_KEY).is_none() {
                 return Progress::failed(
-                    Reason::InvalidConfiguration,
+                    Reason::InvalidSecret,
                     format!(
                         "the Secret {MIGRATION} of the namespace {namespace} has no private key in its key {PRIVATE_KEY}: delete the \
                          Secret, and the operator creates it anew"

@@ -62,7 +62,7 @@ fn secret_without_a_key_is_named_and_stays() {
     settle(&mut cluster, "prod");
     assert_eq!(
         condition(&cluster, "prod", "MigrationReady").join(": "),
-        "False: InvalidConfiguration: the Secret nova-migration of the namespace agents-prod has no private key in its key ssh-privatekey: delete the Secret, and \
+        "False: InvalidSecret: the Secret nova-migration of the namespace agents-prod has no private key in its key ssh-privatekey: delete the Secret, and \
          the operator creates it anew"
     );
     assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");

@@ -5,17 +5,11 @@ use std::process::Command;
 use k8s_openapi::api::batch::v1::Job;
 use serde_json::Value;
 
-use crate::running;
+use crate::{MODULE, running};
 
 /// Stands for Nova, which reads the mapping of a cell by an option that it registers when it initialises RPC.
 const FAKE: &str = r#"
-import os, sys, types
-
-def module(name, **content):
-    made = types.ModuleType(name)
-    made.__dict__.update(content)
-    sys.modules[name] = made
-    return made
+import os
 
 REGISTERED = []
 
@@ -53,7 +47,7 @@ fn program_maps_a_cell_again_that_is_mapped() {
     let [python, option, script, file, cell] = words[..] else {
         panic!("{words:?}");
     };
-    let program = format!("{FAKE}\n{script}");
+    let program = format!("{MODULE}{FAKE}\n{script}");
     let output = Command::new(python)
         .args([option, program.as_str(), file, cell])
         .output()

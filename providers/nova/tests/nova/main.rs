@@ -21,6 +21,17 @@ use serde_json::{Value, json};
 
 const NOVA: Nova = Nova;
 
+/// Python that creates modules which stand for those of Nova.
+const MODULE: &str = r#"
+import sys, types
+
+def module(name, **content):
+    made = types.ModuleType(name)
+    made.__dict__.update(content)
+    sys.modules[name] = made
+    return made
+"#;
+
 /// Nova with message buses that are run externally, and all that it waits for.
 fn given() -> Cluster {
     let mut cluster = Cluster::with_infrastructure();

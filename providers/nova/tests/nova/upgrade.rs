@@ -10,7 +10,7 @@ use provider_composer::{Custom, Reason};
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-use crate::{NOVA, add_cell2, change, given, job, jobs, running};
+use crate::{MODULE, NOVA, add_cell2, change, given, job, jobs, running};
 
 /// The Deployments that call nova-compute.
 const CALLERS: [&str; 4] = [
@@ -232,13 +232,7 @@ fn release_is_taken_back_before_hypervisors_are_told_to_run_it() {
 
 /// Stands for Nova: hosts have the versions of the first list, after a pause those of the next.
 const FAKE: &str = r#"
-import contextlib, sys, types
-
-def module(name, **content):
-    made = types.ModuleType(name)
-    made.__dict__.update(content)
-    sys.modules[name] = made
-    return made
+import contextlib
 
 class Record:
     def __init__(self, host, version, forced_down=False):
@@ -287,7 +281,7 @@ fn program_waits_for_hosts_that_are_older_and_names_them() {
         panic!("{words:?}");
     };
     let output = Command::new(python)
-        .args([option, &format!("{FAKE}\n{script}"), file])
+        .args([option, &format!("{MODULE}{FAKE}\n{script}"), file])
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);

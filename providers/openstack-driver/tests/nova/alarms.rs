@@ -73,7 +73,7 @@ async fn alarms_that_block_publishers_are_read() -> Test {
 }
 
 #[tokio::test]
-async fn authority_that_is_no_certificate_is_named() -> Test {
+async fn authority_that_is_not_a_certificate_is_named() -> Test {
     let access = Access {
         url: "https://127.0.0.1".to_owned(),
         login: "dXNlcjpzM2NyZXQ=".to_owned(),
