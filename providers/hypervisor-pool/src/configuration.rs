@@ -109,6 +109,18 @@ impl Configuration {
         }
     }
 
+    /// A line of text, without blanks and line breaks around it: a Secret that is copied from another cluster by hand often has them.
+    ///
+    /// # Errors
+    /// The value is missing or blank, or is not a single line of text.
+    pub fn line(&self, key: &str) -> Prerequisite<&str> {
+        let line = self.values.text(key)?.trim();
+        match line.contains(char::is_control) {
+            true => self.values.line(key),
+            false => Ok(line),
+        }
+    }
+
     /// Stands for the files that processes read only when they start. Certificates are read again when they change.
     pub fn digest(&self) -> String {
         let files = self.files().filter(|(key, _)| {

@@ -25,7 +25,7 @@ pub fn open_vswitch(given: &AgentImages) -> String {
 /// # Errors
 /// The configuration names no release, or the pool has no image of it.
 pub fn of(configuration: &Configuration, given: &AgentImages) -> Prerequisite<String> {
-    let (name, release) = (configuration.name, configuration.values.line(RELEASE)?);
+    let (name, release) = (configuration.name, configuration.line(RELEASE)?);
     let mirror = given.registry.as_deref();
     let given = match name {
         "ovn" => &given.ovn,

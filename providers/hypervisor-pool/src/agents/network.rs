@@ -102,7 +102,7 @@ pub fn ovn_controller(
     let options: Vec<String> = gateway.into_iter().chain(zone_option(zone)).collect();
     let mut env = node_variables();
     env.extend([
-        variable("OVN_REMOTE", ovn.values.line("remote")?),
+        variable("OVN_REMOTE", ovn.line("remote")?),
         variable("DATAPATH", name_of(settings.hosts.datapath)),
         variable("TUNNEL_INTERFACE", tunnel_interface(settings)),
         variable("UPLINKS", if has_networks { "true" } else { "false" }),

@@ -257,6 +257,38 @@ fn hypervisors_of_another_cluster_take_secrets_that_were_brought_there() {
     assert_eq!(reason(&cluster), "Starting");
 }
 
+#[test]
+fn configuration_with_a_line_break_after_its_lines_is_taken() {
+    let mut cluster = cluster();
+    let secret = Key::of::<Secret>("openstack-prod", "ovn-chassis");
+    cluster.edit(&secret, |secret| {
+        // ssl:a:6642 and 25.03.0, each with a line break
+        secret["data"]["remote"] = json!("c3NsOmE6NjY0Mgo=");
+        secret["data"]["release"] = json!("MjUuMDMuMAo=");
+    });
+    settle(&mut cluster, "prod");
+    let key = Key::of::<DaemonSet>("agents-prod", "ovn-controller");
+    let controller = cluster.get(&key).unwrap();
+    let variables = &controller["spec"]["template"]["spec"]["containers"][0]["env"];
+    let remote = json!({ "name": "OVN_REMOTE", "value": "ssl:a:6642" });
+    assert!(
+        variables.as_array().unwrap().contains(&remote),
+        "{variables}"
+    );
+
+    // ssl:a:6642, a line break, and b
+    cluster.edit(&secret, |secret| {
+        secret["data"]["remote"] = json!("c3NsOmE6NjY0MgpiCg==");
+    });
+    settle(&mut cluster, "prod");
+    let [_, reason, message] = condition(&cluster, "prod", "OVNControllerReady");
+    assert_eq!(reason, "InvalidSecret");
+    assert_eq!(
+        message,
+        "key remote of Secret ovn-chassis is not a single line of text: see the ovn-operator, which writes the Secret"
+    );
+}
+
 /// Whoever may create a Secret chooses its labels and ownerReferences.
 #[rstest::rstest]
 #[case::no_owner(|_: &mut Value| ())]
