@@ -18,7 +18,7 @@ use provider_openstack::table::Tags;
 use crate::catalogue::{self, Catalogue};
 use crate::deletion;
 use crate::graph::{GRAPH, Node, Step};
-use crate::infrastructure::{RABBITMQ_OBSERVED, Sizes};
+use crate::infrastructure::{RABBITMQ_UNBLOCKED, Sizes};
 use crate::recipe::{ControlPlane, Recipe};
 use crate::rollout::Rollout;
 use crate::status;
@@ -84,7 +84,7 @@ impl Composer for ControlPlaneComposer {
         survey.retain(|node, _| recipe.graph.contains(*node));
         recipe.network(desired);
         recipe.public_certificates(desired);
-        let unobserved = recipe.alarms(&mut survey, desired);
+        let unblocked = recipe.alarms(&mut survey, desired);
         let public = catalogue(&recipe, &mut survey, desired)?;
         let networks = catalogue::networks(&recipe, &survey, desired)?;
         recipe.wait_for_external_network(networks.external.as_ref(), &mut survey);
@@ -98,8 +98,10 @@ impl Composer for ControlPlaneComposer {
         }
         // Before what waits for services: Ready says the first that it waits for.
         let status = status::write(&recipe, &rollout, &survey, &mut desired.conditions);
-        if let Some(unobserved) = unobserved {
-            desired.conditions.note(RABBITMQ_OBSERVED, &unobserved);
+        if let Some(unblocked) = unblocked {
+            desired
+                .conditions
+                .note_result(RABBITMQ_UNBLOCKED, &unblocked);
         }
         catalogue::offers(&recipe, &survey, desired)?;
         networks.report(&mut desired.conditions);

@@ -8,9 +8,6 @@ pub use provider_openstack::Node;
 pub use provider_openstack::graph::{GRAPH, INFRASTRUCTURE, Step, needed_by};
 use provider_openstack::{NEUTRON, SERVICES, ServiceDefinition};
 
-/// The condition of the infrastructure.
-pub(crate) const INFRASTRUCTURE_READY: &str = "InfrastructureReady";
-
 /// The part of the graph that one control plane has.
 ///
 /// It leaves out what is external or disabled, and what depends on that doesn't wait for it: an external MariaDB counts as

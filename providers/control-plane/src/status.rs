@@ -8,7 +8,7 @@ use c5c3_api::control_plane::{
 use c5c3_api::unsupported::{Unsupported, sentence};
 use provider_composer::{Conditions, Progress, Reason};
 
-use crate::graph::{INFRASTRUCTURE, INFRASTRUCTURE_READY, Node, Step};
+use crate::graph::{INFRASTRUCTURE, Node, Step};
 use crate::recipe::Recipe;
 use crate::rollout::Rollout;
 use crate::survey::{Survey, is_optional, memcached_update};
@@ -33,7 +33,7 @@ pub fn write(
         unready.map_or(Progress::Ready, |sight| sight.progress.clone())
     };
     conditions.set(
-        INFRASTRUCTURE_READY,
+        "InfrastructureReady",
         &sum(&|step| step.phase == INFRASTRUCTURE),
     );
     for node in [Node::Keystone, Node::Catalogue] {

@@ -18,7 +18,7 @@ use crate::{
 pub struct ControlPlaneStatus {
     /// What holds of the control plane: InfrastructureReady, KeystoneReady, KORCReady, ServicesReady and one for each
     /// service; Ready is the sum of the others, but for CapacityAvailable, CephConnected, CortexReady, Exposed, ImagesReady,
-    /// Monitored and TestsPassed.
+    /// Monitored, RabbitMQUnblocked and TestsPassed.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_type)]
     pub conditions: Vec<Condition>,

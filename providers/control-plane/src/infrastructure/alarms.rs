@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use c5c3_api::Condition;
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
 use provider_composer::{DesiredState, Lookup, Progress, Reason, SecretValues, named};
@@ -12,7 +13,7 @@ use serde_json::json;
 use super::rabbitmq::CERTIFICATE;
 use crate::credentials::keystone::external_request;
 use crate::credentials::rabbitmq::{Access, Alarm, AlarmResource, Answer, Query, SYSTEM, VALID};
-use crate::graph::{INFRASTRUCTURE_READY, Node};
+use crate::graph::Node;
 use crate::recipe::Recipe;
 use crate::survey::{Survey, changed};
 
@@ -20,15 +21,17 @@ use crate::survey::{Survey, changed};
 /// internal/resource/default_user_secret.go).
 const USER: &str = "openstack-rabbitmq-default-user";
 
-/// The condition that says why alarms aren't known.
-pub(crate) const RABBITMQ_OBSERVED: &str = "RabbitMQObserved";
+/// The condition that RabbitMQ has no alarms. It keeps those of the last answer while RabbitMQ can't be asked.
+pub(crate) const RABBITMQ_UNBLOCKED: &str = "RabbitMQUnblocked";
 
-/// How long what was reported of alarms stays while they aren't known.
+/// How long alarms of the last answer are reported while RabbitMQ doesn't answer.
 const KEPT: SignedDuration = SignedDuration::from_mins(15);
 
+/// What is between alarms of the last answer and why it isn't known whether they have ended, in the message of the condition.
+const SINCE_THEN: &str = ". It isn't known whether this is still so: ";
+
 impl Recipe<'_> {
-    /// Makes RabbitMQ unready while it has alarms. Returns why they aren't known, if they aren't: what was reported of them before then stays
-    /// for a while.
+    /// Makes RabbitMQ unready while it has alarms. Returns what [`RABBITMQ_UNBLOCKED`] reports; none where it isn't known how to ask.
     pub(crate) fn alarms(
         &self,
         survey: &mut Survey,
@@ -38,21 +41,41 @@ impl Recipe<'_> {
         // Looked up before it is used, so that it is read together with the RabbitmqCluster.
         let access = self.management_access();
         if !sight.progress.is_ready() {
-            return None;
+            return self.reported_before();
         }
-        let (progress, unknown) = match self.alarms_in_effect(access) {
-            Lookup::Found(alarms) if !alarms.is_empty() => (blocked(&alarms), None),
-            Lookup::Found(_) | Lookup::Missing => return None,
-            Lookup::Unknown(why) => {
-                let message = format!(
-                    "it isn't known whether RabbitMQ has alarms and blocks publishers: {why}"
-                );
-                (self.alarms_before(), Some(Progress::unknown(message)))
+        let reason = Reason::ResourceAlarm;
+        let (alarms, reported) = match self.alarms_in_effect(access) {
+            Lookup::Missing => return None,
+            Lookup::Found(alarms) if alarms.is_empty() => return Some(Progress::Ready),
+            Lookup::Found(alarms) => {
+                let alarms = blocked(&alarms);
+                let reported = Progress::failing(reason, alarms.clone());
+                (Some(alarms), reported)
             }
+            Lookup::Unknown(why) => match self.last_alarms() {
+                Some(alarms) => {
+                    let message = format!("{alarms}{SINCE_THEN}{why}");
+                    (Some(alarms), Progress::waiting(reason, message))
+                }
+                None => {
+                    let message = format!(
+                        "it isn't known whether RabbitMQ has alarms and blocks publishers: {why}"
+                    );
+                    (None, Progress::unknown(message))
+                }
+            },
         };
         desired.requeue_at(after(VALID, self.observed));
-        sight.progress = progress;
-        unknown
+        if let Some(alarms) = alarms {
+            sight.progress = Progress::failing(reason, alarms);
+        }
+        Some(reported)
+    }
+
+    /// What the last reconcile reported of alarms.
+    pub(crate) fn reported_alarms(&self) -> Option<&Condition> {
+        let mut conditions = self.subject.status.conditions.iter();
+        conditions.find(|condition| condition.type_ == RABBITMQ_UNBLOCKED)
     }
 
     /// RabbitMQ's alarms; missing where it isn't known how to ask.
@@ -106,24 +129,42 @@ impl Recipe<'_> {
         })
     }
 
-    /// Returns what was reported of alarms before: that RabbitMQ doesn't answer says nothing of its alarms. After a while they are no longer
+    /// Returns what the last reconcile reported, while RabbitMQ isn't ready and so isn't asked: members restart with a larger limit before
+    /// their alarms end.
+    fn reported_before(&self) -> Option<Progress> {
+        let before = self.reported_alarms()?;
+        let message = before.message.clone();
+        let progress = match (&*before.status, is_alarm(before)) {
+            ("True", _) => Progress::Ready,
+            ("False", _) => Progress::failing(Reason::ResourceAlarm, message),
+            (_, true) => Progress::waiting(Reason::ResourceAlarm, message),
+            (_, false) => Progress::unknown(message),
+        };
+        Some(progress)
+    }
+
+    /// Returns the message of alarms of the last answer: that RabbitMQ doesn't answer says nothing of them. After a while they are no longer
     /// reported, since they may have ended.
-    fn alarms_before(&self) -> Progress {
-        let reason = Reason::ResourceAlarm;
-        let conditions = &self.subject.status.conditions;
-        let find = |type_| conditions.iter().find(|it| it.type_ == type_);
-        let end = find(RABBITMQ_OBSERVED).and_then(|it| changed(it)?.checked_add(KEPT).ok());
-        let is_outdated = end.is_some_and(|end| end <= self.observed.now());
-        let before = find(INFRASTRUCTURE_READY);
-        let before = before.filter(|it| !is_outdated && it.reason == reason.to_string());
-        before.map_or(Progress::Ready, |before| {
-            Progress::failing(reason, before.message.clone())
-        })
+    fn last_alarms(&self) -> Option<String> {
+        let before = self.reported_alarms().filter(|before| is_alarm(before))?;
+        let silent = Some(before).filter(|before| before.status == "Unknown");
+        let end = silent.and_then(|before| changed(before)?.checked_add(KEPT).ok());
+        if end.is_some_and(|end| end <= self.observed.now()) {
+            return None;
+        }
+        let message = &before.message;
+        let alarms = message.split_once(SINCE_THEN);
+        Some(alarms.map_or_else(|| message.clone(), |(alarms, _)| alarms.to_owned()))
     }
 }
 
-/// Reports alarms, and what to do about them. The message has no amounts, which change all the time.
-fn blocked(alarms: &BTreeSet<Alarm>) -> Progress {
+/// Whether the condition reports alarms, of now or of the last answer.
+pub(crate) fn is_alarm(condition: &Condition) -> bool {
+    condition.reason == Reason::ResourceAlarm.to_string()
+}
+
+/// Says what is wrong where there are alarms, and what to do about them. The message has no amounts, which change all the time.
+fn blocked(alarms: &BTreeSet<Alarm>) -> String {
     let kinds = [
         (
             AlarmResource::Disk,
@@ -147,10 +188,9 @@ fn blocked(alarms: &BTreeSet<Alarm>) -> Progress {
         })
     });
     let each: Vec<String> = each.collect();
-    let message = format!(
+    format!(
         "RabbitMQ blocks all publishers: {}; for a claim, its size in the Composition's input has these fields. Or delete what fills \
          RabbitMQ, for instance queues that nothing consumes",
         each.join("; ")
-    );
-    Progress::failing(Reason::ResourceAlarm, message)
+    )
 }

@@ -20,7 +20,7 @@ use k8s_openapi::api::core::v1::{LocalObjectReference, ResourceRequirements};
 use crate::recipe::Recipe;
 use provider_openstack::{ServiceDefinition, amounts};
 
-pub(crate) use alarms::RABBITMQ_OBSERVED;
+pub(crate) use alarms::{RABBITMQ_UNBLOCKED, is_alarm};
 pub(crate) use ovn::OvnVolume;
 pub(crate) use provider_openstack::graph::{MARIADB, MEMCACHED, RABBITMQ, VALKEY};
 pub(crate) use sizes::Sizes;

@@ -7,7 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use provider_composer::Reason;
 use provider_openstack::{CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, NOVA_CONDUCTOR};
 
-use crate::graph::{INFRASTRUCTURE_READY, Node};
+use crate::graph::Node;
+use crate::infrastructure::is_alarm;
 use crate::recipe::Recipe;
 use crate::survey::{Sight, Survey, changed};
 
@@ -43,14 +44,11 @@ pub fn counts_from(
 
 /// The same while RabbitMQ has alarms: they aren't the release's, and a return to the former one would need RabbitMQ too.
 fn alarms(recipe: &Recipe<'_>, survey: &Survey, since: Timestamp, now: Timestamp) -> Timestamp {
-    let mut conditions = recipe.subject.status.conditions.iter();
-    let infrastructure = conditions.find(|condition| condition.type_ == INFRASTRUCTURE_READY);
-    let alarm = Reason::ResourceAlarm.to_string();
-    let had_alarm = infrastructure.is_some_and(|condition| condition.reason == alarm);
+    let reported = recipe.reported_alarms();
     let has_alarm = survey.get(&Node::RabbitMq).is_some_and(Sight::has_alarm);
-    let from = match has_alarm || had_alarm {
+    let from = match has_alarm || reported.is_some_and(is_alarm) {
         true => Some(now),
-        false => infrastructure.and_then(changed),
+        false => reported.and_then(changed),
     };
     let latest = since.checked_add(ALARMS).unwrap_or(since);
     from.map_or(since, |from| from.clamp(since, latest))

@@ -8,6 +8,7 @@ use provider_composer::Dependency;
 use provider_control_plane::credentials::rabbitmq::{
     Access, Alarm, AlarmResource, Answer, Query, SYSTEM,
 };
+use provider_control_plane::graph::Node;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -47,16 +48,26 @@ pub(crate) fn answer(stage: &mut Stage, answer: Answer) {
     stage.settle();
 }
 
-fn is_observed(stage: &Stage) -> bool {
-    let conditions = stage.status()["conditions"].as_array().unwrap();
-    let mut types = conditions.iter().map(|condition| &condition["type"]);
-    types.all(|type_| type_ != "RabbitMQObserved")
+/// A RabbitMQ that doesn't answer.
+fn silent() -> Answer {
+    Answer::Unknown("RabbitMQ did not answer within 10 s".to_owned())
+}
+
+/// Status and reason of what is reported of alarms.
+fn reported(stage: &Stage) -> (String, String) {
+    let (status, reason, _) = stage.condition("RabbitMQUnblocked");
+    (status, reason)
+}
+
+fn is(status: &str, reason: &str) -> (String, String) {
+    (status.to_owned(), reason.to_owned())
 }
 
 #[test]
 fn rabbitmq_is_unready_while_a_member_has_an_alarm() {
     let mut stage = asked(json!({}));
     assert_eq!(stage.condition("Ready").0, "True");
+    assert_eq!(reported(&stage), is("True", "Ready"));
     let alarms = BTreeSet::from([
         alarm(AlarmResource::Memory, 0),
         alarm(AlarmResource::Disk, 1),
@@ -67,7 +78,7 @@ fn rabbitmq_is_unready_while_a_member_has_an_alarm() {
                     openstack-rabbitmq-server-2, so raise infrastructure.rabbitmq.storageSize; memory in use is above the limit on \
                     openstack-rabbitmq-server-0, so raise infrastructure.rabbitmq.resources.limits.memory; for a claim, its size in \
                     the Composition's input has these fields. Or delete what fills RabbitMQ, for instance queues that nothing consumes";
-    for type_ in ["InfrastructureReady", "Ready"] {
+    for type_ in ["RabbitMQUnblocked", "InfrastructureReady", "Ready"] {
         let (status, reason, message) = stage.condition(type_);
         assert_eq!((&*status, &*reason), ("False", "ResourceAlarm"), "{type_}");
         assert_eq!(message, expected, "{type_}");
@@ -81,15 +92,19 @@ fn rabbitmq_is_unready_while_a_member_has_an_alarm() {
     answer(&mut stage, Answer::default());
     assert_eq!(stage.condition("InfrastructureReady").0, "True");
     assert_eq!(stage.condition("Ready").0, "True");
+    assert_eq!(reported(&stage), is("True", "Ready"));
+    let writes = stage.cluster.writes();
+    stage.cluster.wait(SignedDuration::from_mins(5));
+    stage.settle();
+    assert_eq!(stage.cluster.writes(), writes);
 }
 
 #[test]
 fn rabbitmq_that_does_not_answer_keeps_what_was_said_of_its_alarms_for_a_while() {
     let mut stage = asked(json!({}));
-    let silent = || Answer::Unknown("RabbitMQ did not answer within 10 s".to_owned());
     answer(&mut stage, silent());
     assert_eq!(stage.condition("Ready").0, "True");
-    let (status, reason, message) = stage.condition("RabbitMQObserved");
+    let (status, reason, message) = stage.condition("RabbitMQUnblocked");
     assert_eq!((&*status, &*reason), ("Unknown", "LookupFailed"));
     assert!(
         message.ends_with(": RabbitMQ did not answer within 10 s"),
@@ -98,23 +113,66 @@ fn rabbitmq_that_does_not_answer_keeps_what_was_said_of_its_alarms_for_a_while()
 
     let alarms = BTreeSet::from([alarm(AlarmResource::Disk, 0)]);
     answer(&mut stage, Answer::Alarms(alarms));
-    assert!(is_observed(&stage));
     let said = stage.condition("Ready");
+    assert_eq!(stage.condition("RabbitMQUnblocked"), said);
     assert_eq!(said.1, "ResourceAlarm");
     answer(&mut stage, silent());
     assert_eq!(stage.condition("Ready"), said);
-    assert!(!is_observed(&stage));
+    let (status, reason, message) = stage.condition("RabbitMQUnblocked");
+    assert_eq!((&*status, &*reason), ("Unknown", "ResourceAlarm"));
+    let why = ". It isn't known whether this is still so: RabbitMQ did not answer within 10 s";
+    assert_eq!(message, format!("{}{why}", said.2));
+    let writes = stage.cluster.writes();
+    stage.settle();
+    assert_eq!(stage.cluster.writes(), writes);
     stage.cluster.wait(SignedDuration::from_mins(14));
     stage.settle();
     assert_eq!(stage.condition("Ready"), said);
     stage.cluster.wait(SignedDuration::from_mins(1));
     stage.settle();
     assert_eq!(stage.condition("Ready").0, "True");
-    assert_eq!(stage.condition("RabbitMQObserved").0, "Unknown");
+    assert_eq!(reported(&stage), is("Unknown", "LookupFailed"));
 
     answer(&mut stage, Answer::default());
     assert_eq!(stage.condition("Ready").0, "True");
-    assert!(is_observed(&stage));
+    assert_eq!(reported(&stage), is("True", "Ready"));
+}
+
+#[test]
+fn alarm_is_kept_while_mariadb_is_unready_and_rabbitmq_does_not_answer() {
+    let mut stage = asked(json!({}));
+    let alarms = BTreeSet::from([alarm(AlarmResource::Disk, 0)]);
+    answer(&mut stage, Answer::Alarms(alarms));
+    let said = stage.condition("InfrastructureReady");
+    stage.held.insert(Node::MariaDb);
+    stage.simulate();
+    assert_eq!(
+        stage.condition("InfrastructureReady").1,
+        "WaitingForMariaDB"
+    );
+    answer(&mut stage, silent());
+    stage.held.remove(&Node::MariaDb);
+    stage.simulate();
+    assert_eq!(stage.condition("InfrastructureReady"), said);
+}
+
+#[test]
+fn alarm_is_kept_while_rabbitmq_is_unready() {
+    let mut stage = asked(json!({}));
+    let alarms = BTreeSet::from([alarm(AlarmResource::Memory, 0)]);
+    answer(&mut stage, Answer::Alarms(alarms));
+    let said = stage.condition("InfrastructureReady");
+    stage.held.insert(Node::RabbitMq);
+    stage.simulate();
+    assert_eq!(stage.condition("RabbitMQUnblocked"), said);
+    assert_eq!(
+        stage.condition("InfrastructureReady").1,
+        "WaitingForRabbitMQ"
+    );
+    answer(&mut stage, silent());
+    stage.held.remove(&Node::RabbitMq);
+    stage.simulate();
+    assert_eq!(stage.condition("InfrastructureReady"), said);
 }
 
 #[rstest]
