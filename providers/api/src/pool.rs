@@ -59,8 +59,8 @@ textual!(PoolName, PoolNameError("a valid pool", POOL_FORM), {
     "maxLength": 127,
 });
 
-/// A DNS label (RFC 1123), which is what namespaces and clusters may be called.
-fn is_label(text: &str) -> bool {
+/// Whether a text is a DNS label (RFC 1123), which is what namespaces and clusters may be called.
+pub fn is_label(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=63).contains(&text.len())
         && text.bytes().all(inner)

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use hyper::Method;
 use provider_control_plane::credentials::rabbitmq::{
-    Access, Alarm, AlarmResource, Answer, Query, SYSTEM, VALID,
+    Access, Alarm, AlarmResource, Answer, Member, Query, SYSTEM, VALID,
 };
 use provider_runtime::{Driver, DriverError};
 use serde::Deserialize;
@@ -17,6 +17,9 @@ use crate::addresses::Addresses;
 use crate::content::{request, response};
 use crate::error::Error;
 use crate::exchange::{Connections, Endpoint, Exchange};
+
+/// The most alarms that an answer may have: more than all members of any RabbitMQ have.
+const MOST: usize = 64;
 
 /// What is asked, for messages.
 const WHAT: &str = "the request for its alarms";
@@ -65,12 +68,10 @@ struct Found {
 
 impl Found {
     /// The alarm, if it is of the whole cluster. A member reports its own file descriptors besides, for which no publisher is blocked.
-    fn alarm(self) -> Option<Alarm> {
+    fn alarm(self) -> Option<Result<Alarm, &'static str>> {
         let resource = AlarmResource::deserialize(Value::from(self.resource)).ok()?;
-        Some(Alarm {
-            resource,
-            node: self.node,
-        })
+        let member = Member::try_from(self.node);
+        Some(member.map(|node| Alarm { resource, node }))
     }
 }
 
@@ -98,8 +99,11 @@ async fn alarms(access: Access) -> Result<Answer, Error> {
     })?;
     let found = match check {
         Check::Ok => Vec::new(),
+        Check::Failed { alarms } if alarms.len() > MOST => return Err(rabbitmq.strange(WHAT)),
         Check::Failed { alarms } => alarms,
     };
-    let alarms = found.into_iter().filter_map(Found::alarm);
-    Ok(Answer::Alarms(alarms.collect()))
+    let alarms: Result<_, &str> = found.into_iter().filter_map(Found::alarm).collect();
+    alarms
+        .map(Answer::Alarms)
+        .map_err(|_| rabbitmq.strange(WHAT))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use c5c3_api::pool::is_label;
 use serde::{Deserialize, Serialize};
 
 /// The driver that is meant.
@@ -9,6 +10,9 @@ pub const SYSTEM: &str = "rabbitmq";
 
 /// How many seconds an answer is valid.
 pub const VALID: u32 = 60;
+
+/// The longest name of a host.
+const LONGEST_HOST: usize = 253;
 
 /// How to reach the management API of a RabbitMQ. It can't be printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,8 +55,40 @@ impl Default for Answer {
 pub struct Alarm {
     /// What a member lacks.
     pub resource: AlarmResource,
-    /// The member, by its name in the Erlang cluster.
-    pub node: String,
+    /// The member.
+    pub node: Member,
+}
+
+/// A member of a RabbitMQ, by its name in the Erlang cluster: `rabbit@` and the name of its host. No other text is one, because conditions
+/// name members.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Member(String);
+
+impl Member {
+    /// Returns the host that a name has, if it is one of a member.
+    fn host(name: &str) -> Option<&str> {
+        let host = name.strip_prefix("rabbit@")?;
+        (host.len() <= LONGEST_HOST && host.split('.').all(is_label)).then_some(host)
+    }
+
+    /// Its pod: `openstack-rabbitmq-server-0`, of
+    /// `rabbit@openstack-rabbitmq-server-0.openstack-rabbitmq-nodes.openstack`.
+    pub fn pod(&self) -> &str {
+        let host = Self::host(&self.0).unwrap_or_default();
+        host.split_once('.').map_or(host, |(pod, _)| pod)
+    }
+}
+
+impl TryFrom<String> for Member {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        match Self::host(&name) {
+            Some(_) => Ok(Self(name)),
+            None => Err("a member of RabbitMQ must be named rabbit@HOST"),
+        }
+    }
 }
 
 /// What a member of RabbitMQ lacks, by RabbitMQ's own names (deps/rabbit/src/rabbit_alarm.erl).
@@ -66,14 +102,34 @@ pub enum AlarmResource {
     Memory,
 }
 
-impl Alarm {
-    /// The member's pod: `openstack-rabbitmq-server-0`, of
-    /// `rabbit@openstack-rabbitmq-server-0.openstack-rabbitmq-nodes.openstack`.
-    pub fn pod(&self) -> &str {
-        let host = self
-            .node
-            .split_once('@')
-            .map_or(&*self.node, |(_, host)| host);
-        host.split_once('.').map_or(host, |(pod, _)| pod)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_name_is_rabbit_at_a_host() {
+        let read = |name: &str| Member::try_from(name.to_owned());
+        let member = read("rabbit@openstack-rabbitmq-server-0.openstack-rabbitmq-nodes.openstack");
+        assert_eq!(member.unwrap().pod(), "openstack-rabbitmq-server-0");
+        assert_eq!(read("rabbit@a").unwrap().pod(), "a");
+        let long = format!("rabbit@{}", ["a"; 128].join("."));
+        for name in [
+            "",
+            "a",
+            "rabbit@",
+            "other@a",
+            "rabbit@a.",
+            "rabbit@a b",
+            "rabbit@a@b",
+            &long,
+        ] {
+            assert!(read(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn alarm_of_a_member_with_another_name_is_not_read() {
+        let alarm = r#"{ "resource": "memory", "node": "rabbit@a, see https://example.com" }"#;
+        assert!(serde_json::from_str::<Alarm>(alarm).is_err());
     }
 }

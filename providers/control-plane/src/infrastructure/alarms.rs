@@ -179,7 +179,7 @@ fn blocked(alarms: &BTreeSet<Alarm>) -> String {
     ];
     let each = kinds.into_iter().filter_map(|(resource, fact, field)| {
         let of_kind = alarms.iter().filter(|alarm| alarm.resource == resource);
-        let pods: Vec<&str> = of_kind.map(Alarm::pod).collect();
+        let pods: Vec<&str> = of_kind.map(|alarm| alarm.node.pod()).collect();
         (!pods.is_empty()).then(|| {
             format!(
                 "{fact} on {}, so raise infrastructure.rabbitmq.{field}",

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use k8s_openapi::ByteString;
 use provider_composer::Dependency;
 use provider_control_plane::credentials::rabbitmq::{
-    Access, Alarm, AlarmResource, Answer, Query, SYSTEM,
+    Access, Alarm, AlarmResource, Answer, Member, Query, SYSTEM,
 };
 use provider_control_plane::graph::Node;
 use rstest::rstest;
@@ -34,12 +34,10 @@ pub(crate) fn asked(spec: Value) -> Stage {
 
 /// An alarm of a member.
 pub(crate) fn alarm(resource: AlarmResource, member: u32) -> Alarm {
-    Alarm {
-        resource,
-        node: format!(
-            "rabbit@openstack-rabbitmq-server-{member}.openstack-rabbitmq-nodes.{NAMESPACE}"
-        ),
-    }
+    let name =
+        format!("rabbit@openstack-rabbitmq-server-{member}.openstack-rabbitmq-nodes.{NAMESPACE}");
+    let node = Member::try_from(name).unwrap();
+    Alarm { resource, node }
 }
 
 /// Has RabbitMQ answer this from now on.

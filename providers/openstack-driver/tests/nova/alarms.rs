@@ -12,20 +12,21 @@ use crate::server::{listen, ok};
 
 fn answer(request: &str) -> (u16, Value) {
     let alarm = |resource: &str, node: &str| json!({ "resource": resource, "node": node });
+    let failed = |alarms: Vec<Value>| {
+        let reason = "There are alarms in effect in the cluster";
+        let body = json!({ "status": "failed", "reason": reason, "alarms": alarms });
+        (503, body)
+    };
     match request {
         "GET /healthy/api/health/checks/alarms" => ok(json!({ "status": "ok" })),
-        "GET /full/api/health/checks/alarms" => (
-            503,
-            json!({
-                "status": "failed",
-                "reason": "There are alarms in effect in the cluster",
-                "alarms": [
-                    alarm("file descriptors", "rabbit@a"),
-                    alarm("memory", "rabbit@a"),
-                    alarm("disk space", "rabbit@b"),
-                ],
-            }),
-        ),
+        "GET /full/api/health/checks/alarms" => failed(vec![
+            alarm("file descriptors", "rabbit@a"),
+            alarm("memory", "rabbit@a"),
+            alarm("disk space", "rabbit@b"),
+        ]),
+        "GET /text/api/health/checks/alarms" => failed(vec![alarm("memory", "rabbit@a, see b")]),
+        "GET /other/api/health/checks/alarms" => failed(vec![alarm("memory", "a")]),
+        "GET /many/api/health/checks/alarms" => failed(vec![alarm("memory", "rabbit@a"); 65]),
         "GET /away/api/health/checks/alarms" => (503, json!({ "error": "Service Unavailable" })),
         "GET /strange/api/health/checks/alarms" => ok(json!([])),
         _ => (
@@ -58,6 +59,9 @@ async fn alarms_that_block_publishers_are_read() -> Test {
         ("away", unknown("503 to the request for its alarms")),
         ("refused", unknown("401 to the request for its alarms")),
         ("strange", unknown(strange)),
+        ("text", unknown(strange)),
+        ("other", unknown(strange)),
+        ("many", unknown(strange)),
     ] {
         let (port, log) = listen(answer, login).await?;
         let access = Access {
