@@ -93,7 +93,8 @@ impl SecretValues {
     /// # Errors
     /// The value is missing or blank, or is not text.
     pub fn text(&self, key: &str) -> Result<&str, Progress> {
-        self.optional_text(key)?.ok_or_else(|| self.lacks(key))
+        let text = self.decoded(key)?.filter(|text| !is_blank(text));
+        text.ok_or_else(|| self.lacks(key))
     }
 
     /// An optional text of one or more lines.
@@ -101,14 +102,17 @@ impl SecretValues {
     /// # Errors
     /// The value is blank, or is not text.
     pub fn optional_text(&self, key: &str) -> Result<Option<&str>, Progress> {
-        let Some(value) = self.value(key) else {
-            return Ok(None);
-        };
-        match std::str::from_utf8(value) {
-            Ok(text) if text.trim().is_empty() => Err(self.lacks(key)),
-            Ok(text) => Ok(Some(text)),
-            Err(_) => Err(self.invalid(key, "is not text", "write it again in UTF-8")),
+        match self.decoded(key)? {
+            Some(text) if is_blank(text) => {
+                Err(self.invalid(key, "is blank", "write a value, or remove the key"))
+            }
+            text => Ok(text),
         }
+    }
+
+    fn decoded(&self, key: &str) -> Result<Option<&str>, Progress> {
+        let text = self.value(key).map(std::str::from_utf8).transpose();
+        text.map_err(|_| self.invalid(key, "is not text", "write it again in UTF-8"))
     }
 
     /// A single line of text, for instance a password.
@@ -116,7 +120,7 @@ impl SecretValues {
     /// # Errors
     /// The value is missing or blank, or is not a single line of text.
     pub fn line(&self, key: &str) -> Result<&str, Progress> {
-        self.optional_line(key)?.ok_or_else(|| self.lacks(key))
+        self.single_line(key, self.text(key)?)
     }
 
     /// An optional single line of text.
@@ -124,13 +128,18 @@ impl SecretValues {
     /// # Errors
     /// The value is blank, or is not a single line of text.
     pub fn optional_line(&self, key: &str) -> Result<Option<&str>, Progress> {
-        match self.optional_text(key)? {
-            Some(text) if text.contains(char::is_control) => Err(self.invalid(
+        let text = self.optional_text(key)?;
+        text.map(|text| self.single_line(key, text)).transpose()
+    }
+
+    fn single_line<'a>(&self, key: &str, text: &'a str) -> Result<&'a str, Progress> {
+        match text.contains(char::is_control) {
+            true => Err(self.invalid(
                 key,
                 "is not a single line of text",
                 "write it again without a line break, for instance with printf instead of echo",
             )),
-            text => Ok(text),
+            false => Ok(text),
         }
     }
 
@@ -178,6 +187,10 @@ impl SecretValues {
     }
 }
 
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -214,8 +227,16 @@ mod tests {
             why(secret(b"x").line("user")),
             "Secret nova-db has no value under the key user: add it"
         );
+    }
+
+    #[test]
+    fn optional_secret_value_that_is_blank_is_to_be_written_or_removed() {
         assert_eq!(secret(b"").optional_line("password"), Ok(None));
-        assert_eq!(why(secret(b" ").optional_line("password")), lacks);
+        let blank = "key password of Secret nova-db is blank: write a value, or remove the key";
+        for value in [b" ".as_slice(), b"\n"] {
+            assert_eq!(why(secret(value).optional_text("password")), blank);
+            assert_eq!(why(secret(value).optional_line("password")), blank);
+        }
     }
 
     #[test]

@@ -15,11 +15,11 @@ use tower::Service;
 /// The names of hosts that services are found by, with their addresses; none: those that the system knows.
 pub(crate) type Addresses = BTreeMap<String, Vec<IpAddr>>;
 
-/// An address at which no API of OpenStack is.
+/// An address at which no server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no request is sent to {0}, because it is a link-local, multicast or unspecified address: correct the URL in the \
-     clouds.yaml, or the address of its host"
+    "no request is sent to {0}, because it is a link-local, multicast or unspecified address: correct the address of \
+     the server's host, or the server's URL where a clouds.yaml has it"
 )]
 pub(crate) struct ForbiddenAddress(IpAddr);
 
@@ -106,7 +106,8 @@ mod tests {
         ] {
             let message = check_host(host).err().map(|error| error.to_string());
             assert!(
-                message.is_some_and(|text| text.contains("correct the URL")),
+                message
+                    .is_some_and(|text| text.contains("correct the address of the server's host")),
                 "{host}"
             );
         }

@@ -37,6 +37,11 @@ pub(crate) enum Error {
          with the clouds.yaml"
     )]
     NoRoots,
+    #[error(
+        "this system knows no certificates to check that of {server} against: put its authority's under the key ca.crt of the Secret with \
+         that certificate"
+    )]
+    NoRootsBeside { server: String },
     #[error("{server} can't be reached: {why}")]
     NoServer {
         server: String,
@@ -116,6 +121,7 @@ impl From<Error> for DriverError {
             | Error::NoCertificate
             | Error::NoAuthority { .. }
             | Error::NoRoots
+            | Error::NoRootsBeside { .. }
             | Error::NoServer { .. }
             | Error::Unauthenticated { .. }
             | Error::Forbidden { .. } => Self::Refused(message),

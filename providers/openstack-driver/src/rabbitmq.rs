@@ -80,12 +80,7 @@ async fn alarms(access: Access) -> Result<Answer, Error> {
     let endpoint = endpoint.with_login(&access.login);
     let is_plain = endpoint.is_plain();
     let connections = Connections::new(access.ca.as_deref(), is_plain, Addresses::new());
-    let connections = connections.map_err(|error| match error {
-        Error::NoCertificate => Error::NoAuthority {
-            server: endpoint.server(),
-        },
-        error => error,
-    })?;
+    let connections = connections.map_err(|error| of_certificate(error, endpoint.server()))?;
     let rabbitmq = Exchange::new(connections, endpoint);
     let path = "/api/health/checks/alarms";
     let reply = rabbitmq.send(Method::GET, path, None, None, WHAT).await?;
@@ -106,4 +101,30 @@ async fn alarms(access: Access) -> Result<Answer, Error> {
     alarms
         .map(Answer::Alarms)
         .map_err(|_| rabbitmq.strange(WHAT))
+}
+
+/// Says of the Secret with RabbitMQ's certificate what is otherwise said of one with a clouds.yaml.
+fn of_certificate(error: Error, server: String) -> Error {
+    match error {
+        Error::NoCertificate => Error::NoAuthority { server },
+        Error::NoRoots => Error::NoRootsBeside { server },
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_certificates_name_no_clouds_yaml() {
+        for error in [Error::NoCertificate, Error::NoRoots] {
+            let message = of_certificate(error, "RabbitMQ at host".to_owned()).to_string();
+            assert!(
+                message.contains("RabbitMQ at host") && message.contains("ca.crt"),
+                "{message}"
+            );
+            assert!(!message.contains("clouds.yaml"), "{message}");
+        }
+    }
 }

@@ -20,6 +20,8 @@ use crate::survey::{Survey, changed};
 /// The Secret with RabbitMQ's first user, which its cluster operator creates (rabbitmq/cluster-operator,
 /// internal/resource/default_user_secret.go).
 const USER: &str = "openstack-rabbitmq-default-user";
+/// What creates it, for messages.
+const WRITER: &str = "cluster-operator of RabbitMQ";
 
 /// The condition that RabbitMQ has no alarms. It keeps those of the last answer while RabbitMQ can't be asked.
 pub(crate) const RABBITMQ_UNBLOCKED: &str = "RabbitMQUnblocked";
@@ -95,7 +97,7 @@ impl Recipe<'_> {
     /// How RabbitMQ's management API is reached; missing where the Secret of its first user or of its certificate is.
     fn management_access(&self) -> Lookup<Access> {
         let look = |name| self.observed.body::<SecretValues>(self.namespace(), name);
-        let user = look(USER);
+        let user = look(USER).map(|user| user.written_by(WRITER.to_owned()));
         let certificate = match self.spec().global.tls.enabled {
             true => look(CERTIFICATE).map(Some),
             false => Lookup::Found(None),

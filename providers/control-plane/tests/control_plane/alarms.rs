@@ -173,6 +173,20 @@ fn alarm_is_kept_while_rabbitmq_is_unready() {
     assert_eq!(stage.condition("InfrastructureReady"), said);
 }
 
+#[test]
+fn secret_of_rabbitmqs_first_user_without_a_password_refers_to_its_operator() {
+    let mut stage = asked(json!({}));
+    let user = json!({ "data": { "username": ByteString(b"default_user".to_vec()) } });
+    let key = secret("openstack-rabbitmq-default-user");
+    stage.cluster.put(&key, &user);
+    stage.settle();
+    let (status, _, message) = stage.condition("RabbitMQUnblocked");
+    assert_eq!(status, "Unknown");
+    let why = ": Secret openstack-rabbitmq-default-user has no value under the key password: see the cluster-operator of RabbitMQ, which \
+               writes the Secret";
+    assert!(message.ends_with(why), "{message}");
+}
+
 #[rstest]
 #[case::encrypted(true, "https", 15671, Some("an authority"))]
 #[case::plain(false, "http", 15672, None)]

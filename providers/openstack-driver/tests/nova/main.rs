@@ -248,7 +248,7 @@ async fn metadata_services_of_clouds_are_not_connected_to() -> Test {
     let why = |address| {
         format!(
             "can't be reached: no request is sent to {address}, because it is a link-local, multicast or unspecified address: \
-             correct the URL in the clouds.yaml, or the address of its host"
+             correct the address of the server's host, or the server's URL where a clouds.yaml has it"
         )
     };
     let mut access = access(5000);
