@@ -295,7 +295,7 @@ fn member_keeps_its_database_while_others_have_no_list_of_servers() {
     let (deletion, said) = looks.until_deletion("no-list");
     assert_eq!(deletion, None);
     let message = "is disconnected and keeps its database: \
-                   tcp:ovn-nb-1.ovn-nb:6641 doesn't say who the cluster's members are";
+                   tcp:ovn-nb-1.ovn-nb:6641 has no list of the cluster's servers";
     assert_eq!(said, format!("member ovn-nb-0: {message}\n"));
 }
 

@@ -79,7 +79,7 @@ removed() {
     server=$(echo "$1" | sed -n 's/^Server ID: \([0-9a-f]*\) .*/\1/p')
     ids=$(listed "$peer")
     if [ -z "$server" ] || [ -z "$ids" ]; then
-        once "is disconnected and keeps its database: $peer doesn't say who the cluster's members are"
+        once "is disconnected and keeps its database: $peer has no list of the cluster's servers"
         return 1
     fi
     case " $ids " in
