@@ -139,7 +139,8 @@ reasons! {
         /// volume or bucket.
         BackupOverdue,
         /// RabbitMQ blocks all publishers while one of its members lacks disk space or memory: do what the message says.
-        /// [The alarms end by themselves](control-planes.md#alarms-of-rabbitmq).
+        /// [The alarms end by themselves](control-planes.md#alarms-of-rabbitmq). Where `RabbitMQUnblocked` is Unknown, RabbitMQ doesn't
+        /// answer now, and had alarms before.
         ResourceAlarm,
     }
     "A CredentialRotation or SecretAggregate" {
