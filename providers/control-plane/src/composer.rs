@@ -19,10 +19,10 @@ use crate::catalogue::{self, Catalogue};
 use crate::deletion;
 use crate::graph::{GRAPH, Node, Step};
 use crate::infrastructure::{RABBITMQ_UNBLOCKED, Sizes};
+use crate::node_state::{NodeState, NodeStates, observe};
 use crate::recipe::{ControlPlane, Recipe};
 use crate::rollout::Rollout;
 use crate::status;
-use crate::survey::{Sight, Survey, survey};
 
 /// Composes ControlPlanes.
 pub struct ControlPlaneComposer;
@@ -74,38 +74,38 @@ impl Composer for ControlPlaneComposer {
         }
         alone(subject, observed)?;
         recipe.graph.check()?;
-        let mut survey = survey(&recipe, GRAPH.iter());
-        let is = |node: Node, what: fn(&Sight) -> bool| survey.get(&node).is_some_and(what);
+        let mut states = observe(&recipe, GRAPH.iter());
+        let is = |node: Node, what: fn(&NodeState) -> bool| states.get(&node).is_some_and(what);
         let unwanted = recipe.graph.keep_needed(
-            |node| is(node, Sight::exists),
-            |node| is(node, Sight::may_exist),
+            |node| is(node, NodeState::exists),
+            |node| is(node, NodeState::may_exist),
         );
-        let removal = deletion::removal(&unwanted, &survey);
-        survey.retain(|node, _| recipe.graph.contains(*node));
+        let removal = deletion::removal(&unwanted, &states);
+        states.retain(|node, _| recipe.graph.contains(*node));
         recipe.network(desired);
         recipe.public_certificates(desired);
-        let unblocked = recipe.alarms(&mut survey, desired);
-        let public = catalogue(&recipe, &mut survey, desired)?;
-        let networks = catalogue::networks(&recipe, &survey, desired)?;
-        recipe.wait_for_external_network(networks.external.as_ref(), &mut survey);
-        let rollout = Rollout::decide(&recipe, &survey, observed.now())?;
-        let sizes = Sizes::read(&recipe, &survey);
+        let unblocked = recipe.alarms(&mut states, desired);
+        let public = catalogue(&recipe, &mut states, desired)?;
+        let networks = catalogue::networks(&recipe, &states, desired)?;
+        recipe.wait_for_external_network(networks.external.as_ref(), &mut states);
+        let rollout = Rollout::decide(&recipe, &states, observed.now())?;
+        let sizes = Sizes::read(&recipe, &states);
         recipe.authority(&sizes, desired);
         for step in recipe.graph.steps() {
             if let Some(tags) = rollout.tags(step.node) {
-                compose(step, tags, &recipe, &mut survey, &sizes, desired);
+                compose(step, tags, &recipe, &mut states, &sizes, desired);
             }
         }
         // Before what waits for services: Ready says the first that it waits for.
-        let status = status::write(&recipe, &rollout, &survey, &mut desired.conditions);
+        let status = status::write(&recipe, &rollout, &states, &mut desired.conditions);
         if let Some(unblocked) = unblocked {
             desired
                 .conditions
                 .note_result(RABBITMQ_UNBLOCKED, &unblocked);
         }
-        catalogue::offers(&recipe, &survey, desired)?;
+        catalogue::offers(&recipe, &states, desired)?;
         networks.report(&mut desired.conditions);
-        if survey.get(&Node::MariaDb).is_some_and(Sight::may_exist) {
+        if states.get(&Node::MariaDb).is_some_and(NodeState::may_exist) {
             recipe.backup(&sizes, desired);
         }
         sizes.accepted(&mut desired.conditions);
@@ -116,12 +116,12 @@ impl Composer for ControlPlaneComposer {
         if let Some(moment) = rollout.wake {
             desired.requeue_at(moment);
         }
-        let catalogue = survey.get(&Node::Catalogue);
-        let turn = catalogue.is_some_and(|sight| sight.progress.is_ready());
+        let catalogue = states.get(&Node::Catalogue);
+        let turn = catalogue.is_some_and(|state| state.progress.is_ready());
         let connection = catalogue::tenant(&recipe, desired, turn)?;
         let agent_endpoints = recipe.hypervisor_access(desired);
-        let verified = recipe.verified(&survey, &mut desired.conditions);
-        recipe.report_exposure(&survey, &public, &mut desired.conditions);
+        let verified = recipe.verified(&states, &mut desired.conditions);
+        recipe.report_exposure(&states, &public, &mut desired.conditions);
         recipe.report_pools(&mut desired.conditions);
         if let Some(progress) = removal {
             desired.conditions.note("RemovedPartsDeleted", &progress);
@@ -168,17 +168,17 @@ fn alone(subject: &ControlPlane, observed: &ObservedState<'_>) -> Result<(), Fai
 /// was made before that was said is still looked after. Returns the progress of the public endpoints of exposed services.
 fn catalogue(
     recipe: &Recipe<'_>,
-    survey: &mut Survey,
+    states: &mut NodeStates,
     desired: &mut DesiredState,
 ) -> Result<BTreeMap<Node, Progress>, Failure> {
     let step = Node::Catalogue.step();
-    let keystone = blocker(step, recipe, survey).filter(|_| !deletion::may_have_catalogue(recipe));
+    let keystone = blocker(step, recipe, states).filter(|_| !deletion::may_have_catalogue(recipe));
     let catalogue = match keystone {
-        Some(need) => Catalogue::of(held(step, need, survey)),
+        Some(need) => Catalogue::of(held(step, need, states)),
         None => catalogue::compose(recipe, desired)?,
     };
     if recipe.graph.contains(step.node) {
-        survey.insert(step.node, Sight::of_itself(catalogue.progress));
+        states.insert(step.node, NodeState::of_itself(catalogue.progress));
     }
     Ok(catalogue.public)
 }
@@ -188,26 +188,26 @@ fn compose(
     step: &'static Step,
     tags: &'static Tags,
     recipe: &Recipe<'_>,
-    survey: &mut Survey,
+    states: &mut NodeStates,
     sizes: &Sizes,
     desired: &mut DesiredState,
 ) {
-    let Some(sight) = survey.get(&step.node) else {
+    let Some(state) = states.get(&step.node) else {
         return;
     };
-    if sight.is_taken {
+    if state.is_taken {
         return;
     }
-    let is_blocked = sight.is_blocked;
-    if let Lookup::Unknown(_) = sight.object {
+    let is_blocked = state.is_blocked;
+    if let Lookup::Unknown(_) = state.object {
         desired.kept.extend(step.keys(recipe.namespace()));
         return;
     }
-    let exists = sight.may_exist();
-    let blocker = blocker(step, recipe, survey).filter(|_| !exists);
+    let exists = state.may_exist();
+    let blocker = blocker(step, recipe, states).filter(|_| !exists);
     if let Some(need) = blocker {
-        let progress = held(step, need, survey);
-        note(step, progress, survey);
+        let progress = held(step, need, states);
+        note(step, progress, states);
         return;
     }
     if is_blocked {
@@ -227,27 +227,27 @@ fn compose(
         recipe.node(step.node, tags, sizes, desired);
     }
     if let Some(progress) = lacking {
-        note(step, progress, survey);
+        note(step, progress, states);
     }
 }
 
 /// The first need of a node that isn't ready.
-fn blocker(step: &Step, recipe: &Recipe<'_>, survey: &Survey) -> Option<&'static Step> {
+fn blocker(step: &Step, recipe: &Recipe<'_>, states: &NodeStates) -> Option<&'static Step> {
     recipe.graph.needs(step).find(|need| {
-        let sight = survey.get(&need.node);
-        !sight.is_some_and(|sight| sight.progress.is_ready())
+        let state = states.get(&need.node);
+        !state.is_some_and(|state| state.progress.is_ready())
     })
 }
 
 /// How far a node has come that isn't made yet, for want of another.
-fn held(step: &Step, need: &Step, survey: &Survey) -> Progress {
-    let why = survey.get(&need.node).map_or("", |sight| sight.message());
+fn held(step: &Step, need: &Step, states: &NodeStates) -> Progress {
+    let why = states.get(&need.node).map_or("", |state| state.message());
     let message = format!("{} waits for {}: {why}", step.title(), need.title());
     Progress::waiting(Reason::WaitingFor(need.word), message)
 }
 
-fn note(step: &Step, progress: Progress, survey: &mut Survey) {
-    if let Some(sight) = survey.get_mut(&step.node) {
-        sight.progress = progress;
+fn note(step: &Step, progress: Progress, states: &mut NodeStates) {
+    if let Some(state) = states.get_mut(&step.node) {
+        state.progress = progress;
     }
 }

@@ -8,8 +8,8 @@ use provider_composer::{Access, DesiredState, Failure, Lookup, Progress, Reason,
 
 use crate::catalogue;
 use crate::graph::{GRAPH, Node, needed_by};
+use crate::node_state::{NodeState, NodeStates, observe};
 use crate::recipe::Recipe;
-use crate::survey::{Sight, Survey, survey};
 
 /// Where K-ORC's kinds are.
 const KORC: &str = "openstack.k-orc.cloud";
@@ -22,8 +22,8 @@ pub fn tear_down(
     recipe: &mut Recipe<'_>,
     desired: &mut DesiredState,
 ) -> Result<ControlPlaneStatus, Failure> {
-    let survey = survey(recipe, GRAPH.iter());
-    let existing = survey.iter().filter(|(_, sight)| sight.may_exist());
+    let states = observe(recipe, GRAPH.iter());
+    let existing = states.iter().filter(|(_, state)| state.may_exist());
     let mut left: BTreeSet<Node> = existing.map(|(node, _)| *node).collect();
     let offering = catalogue::offers_remain(recipe);
     let is_needed = |node: Node, left: &BTreeSet<Node>| {
@@ -50,33 +50,33 @@ pub fn tear_down(
         recipe.network(desired);
         recipe.keep_authority(desired);
     }
-    desired.conditions.set("Ready", &waiting(&left, &survey));
+    desired.conditions.set("Ready", &waiting(&left, &states));
     Ok(recipe.subject.status.clone())
 }
 
 /// Returns what the deletion of nodes that aren't wanted waits for, if one of them is known to exist.
-pub fn removal(unwanted: &BTreeSet<Node>, survey: &Survey) -> Option<Progress> {
-    let exists = |node: &Node| survey.get(node).is_some_and(Sight::exists);
+pub fn removal(unwanted: &BTreeSet<Node>, states: &NodeStates) -> Option<Progress> {
+    let exists = |node: &Node| states.get(node).is_some_and(NodeState::exists);
     unwanted
         .iter()
         .any(exists)
-        .then(|| waiting(unwanted, survey))
+        .then(|| waiting(unwanted, states))
 }
 
 /// Names what is left to delete, and what the first of it that is being deleted, or can't be read, waits for.
-fn waiting(left: &BTreeSet<Node>, survey: &Survey) -> Progress {
+fn waiting(left: &BTreeSet<Node>, states: &NodeStates) -> Progress {
     let names: Vec<String> = left.iter().map(|node| node.step().title()).collect();
     let mut message = format!(
         "being deleted in reverse dependency order; left: {}",
         names.join(", ")
     );
-    let each = survey.iter().filter(|(node, _)| left.contains(*node));
-    let mut holding = each.filter(|(_, sight)| {
-        let is_unknown = matches!(sight.object, Lookup::Unknown(_));
-        (sight.is_deleted() || is_unknown) && !sight.message().is_empty()
+    let each = states.iter().filter(|(node, _)| left.contains(*node));
+    let mut holding = each.filter(|(_, state)| {
+        let is_unknown = matches!(state.object, Lookup::Unknown(_));
+        (state.is_deleted() || is_unknown) && !state.message().is_empty()
     });
-    if let Some((node, sight)) = holding.next() {
-        let _ = write!(message, "; {}: {}", node.step().title(), sight.message());
+    if let Some((node, state)) = holding.next() {
+        let _ = write!(message, "; {}: {}", node.step().title(), state.message());
     }
     Progress::waiting(Reason::Deleting, message)
 }

@@ -9,12 +9,12 @@ mod deletion;
 pub mod graph;
 pub mod images;
 mod infrastructure;
+mod node_state;
 mod recipe;
 pub mod rollout;
 pub mod rotation;
 mod services;
 mod status;
-mod survey;
 
 use provider_composer::Operator;
 

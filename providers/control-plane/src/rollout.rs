@@ -11,8 +11,8 @@ use provider_openstack::Release;
 use provider_openstack::table::Tags;
 
 use crate::graph::{Node, Step};
+use crate::node_state::{NodeState, NodeStates, is_optional};
 use crate::recipe::Recipe;
-use crate::survey::{Sight, Survey, is_optional};
 
 /// How long a phase may take.
 pub const TIMEOUT: SignedDuration = SignedDuration::from_mins(30);
@@ -41,12 +41,16 @@ impl Rollout {
     ///
     /// # Errors
     /// A release isn't known.
-    pub fn decide(recipe: &Recipe<'_>, survey: &Survey, now: Timestamp) -> Result<Self, Failure> {
+    pub fn decide(
+        recipe: &Recipe<'_>,
+        states: &NodeStates,
+        now: Timestamp,
+    ) -> Result<Self, Failure> {
         let wanted = Release::tags(&recipe.spec().open_stack_release)?;
         let status = &recipe.subject.status;
         let view = View {
             recipe,
-            survey,
+            states,
             now,
             wanted,
         };
@@ -68,7 +72,7 @@ impl Rollout {
 /// What a decision looks at.
 struct View<'a> {
     recipe: &'a Recipe<'a>,
-    survey: &'a Survey,
+    states: &'a NodeStates,
     now: Timestamp,
     wanted: &'static Tags,
 }
@@ -105,7 +109,7 @@ impl View<'_> {
 
     /// The release of a node that is to have another: its own, where it can't come back from a later one.
     fn reachable(&self, node: Node, tags: &'static Tags) -> &'static Tags {
-        let runs = self.survey.get(&node).and_then(Sight::release);
+        let runs = self.states.get(&node).and_then(NodeState::release);
         match runs {
             Some(runs) if runs.release > tags.release => runs,
             _ => tags,
@@ -117,18 +121,18 @@ impl View<'_> {
         let graph = &self.recipe.graph;
         let steps = graph.steps();
         let mut steps =
-            steps.filter(|step| !is_optional(step, graph, self.survey) && belongs(step));
+            steps.filter(|step| !is_optional(step, graph, self.states) && belongs(step));
         steps.find_map(|step| {
             let release = self.reachable(step.node, tags).release.to_string();
-            match self.survey.get(&step.node) {
-                Some(sight) if sight.serves(&release) => None,
-                Some(sight) if sight.progress.is_ready() => {
-                    let computes = sight.computes().map(|computes| computes.message);
+            match self.states.get(&step.node) {
+                Some(state) if state.serves(&release) => None,
+                Some(state) if state.progress.is_ready() => {
+                    let computes = state.computes().map(|computes| computes.message);
                     let why = computes.filter(|why| !why.is_empty());
                     let why = why.map_or_else(String::new, |why| format!(": {why}"));
                     Some(format!("{} doesn't run {release} yet{why}", step.title()))
                 }
-                Some(sight) => Some(sight.message().to_owned()),
+                Some(state) => Some(state.message().to_owned()),
                 None => Some(format!("{} doesn't exist yet", step.title())),
             }
         })
@@ -181,7 +185,7 @@ impl Change<'_> {
         let is_asked = update.is_some_and(|update| {
             update.release == wanted && update.failed_generation != generation
         });
-        is_asked && self.view.survey.values().any(Sight::cannot_return)
+        is_asked && self.view.states.values().any(NodeState::cannot_return)
     }
 
     /// Goes on as far as what there is allows.
@@ -222,7 +226,7 @@ impl Change<'_> {
                 releases: self.view.all(self.view.wanted),
             };
         };
-        let from = completion::counts_from(recipe, self.view.survey, &update.release, since, now);
+        let from = completion::counts_from(recipe, self.view.states, &update.release, since, now);
         let deadline = from + TIMEOUT;
         let timed = phase != UpdatePhase::Validating;
         if let Some(failure) = self.failure(phase, &message, timed && now >= deadline) {
@@ -263,10 +267,10 @@ impl Change<'_> {
     /// Why a phase has failed, if it has: a node says so that has the wanted release, or time is up.
     fn failure(&self, phase: UpdatePhase, message: &str, is_late: bool) -> Option<String> {
         let wanted = self.view.wanted.release.to_string();
-        let sights = self.view.survey.values();
-        let broken = sights
-            .filter(|sight| sight.text("/spec/release") == Some(&wanted))
-            .find_map(|sight| match &sight.progress {
+        let states = self.view.states.values();
+        let broken = states
+            .filter(|state| state.text("/spec/release") == Some(&wanted))
+            .find_map(|state| match &state.progress {
                 Progress::Failed { message, .. } => Some(message.as_str()),
                 _ => None,
             });
@@ -302,8 +306,8 @@ impl Change<'_> {
         let steps = self.view.recipe.graph.steps();
         steps
             .map(|step| {
-                let sight = self.view.survey.get(&step.node);
-                let has = sight.is_some_and(|sight| sight.text("/spec/release") == Some(&text));
+                let state = self.view.states.get(&step.node);
+                let has = state.is_some_and(|state| state.text("/spec/release") == Some(&text));
                 (
                     step.node,
                     match has || turn(step) {

@@ -9,9 +9,9 @@ use c5c3_api::unsupported::{Unsupported, sentence};
 use provider_composer::{Conditions, Progress, Reason};
 
 use crate::graph::{INFRASTRUCTURE, Node, Step};
+use crate::node_state::{NodeStates, is_optional, memcached_update};
 use crate::recipe::Recipe;
 use crate::rollout::Rollout;
-use crate::survey::{Survey, is_optional, memcached_update};
 
 /// The first of the phases of services other than Keystone.
 const SERVICES: u8 = 4;
@@ -21,16 +21,16 @@ const SERVICES: u8 = 4;
 pub fn write(
     recipe: &Recipe<'_>,
     rollout: &Rollout,
-    survey: &Survey,
+    states: &NodeStates,
     conditions: &mut Conditions,
 ) -> ControlPlaneStatus {
     let graph = &recipe.graph;
     let sum = |belongs: &dyn Fn(&Step) -> bool| {
         let steps = graph.steps();
-        let steps = steps.filter(|step| !is_optional(step, graph, survey) && belongs(step));
-        let mut each = steps.filter_map(|step| survey.get(&step.node));
-        let unready = each.find(|sight| !sight.progress.is_ready());
-        unready.map_or(Progress::Ready, |sight| sight.progress.clone())
+        let steps = steps.filter(|step| !is_optional(step, graph, states) && belongs(step));
+        let mut each = steps.filter_map(|step| states.get(&step.node));
+        let unready = each.find(|state| !state.progress.is_ready());
+        unready.map_or(Progress::Ready, |state| state.progress.clone())
     };
     conditions.set(
         "InfrastructureReady",
@@ -43,9 +43,9 @@ pub fn write(
     }
     conditions.set("ServicesReady", &sum(&|step| step.phase >= SERVICES));
     for step in graph.steps().filter(|step| step.phase >= SERVICES) {
-        let progress = survey.get(&step.node).map(|sight| &sight.progress);
+        let progress = states.get(&step.node).map(|state| &state.progress);
         let progress = progress.unwrap_or(&Progress::Ready);
-        match is_optional(step, graph, survey) {
+        match is_optional(step, graph, states) {
             true => conditions.note(step.condition, progress),
             false => conditions.set(step.condition, progress),
         }
@@ -54,7 +54,7 @@ pub fn write(
     if let Some(unsupported) = unsupported(recipe.spec(), &recipe.services) {
         conditions.note("ServicesSupported", &unsupported);
     }
-    if let Some(update) = memcached_update(survey, recipe.namespace()) {
+    if let Some(update) = memcached_update(states, recipe.namespace()) {
         conditions.note("MemcachedUpdated", &update);
     }
     ControlPlaneStatus {
@@ -63,8 +63,8 @@ pub fn write(
         release: rollout.good.map(|release| release.to_string()),
         update: rollout.update.clone(),
         infrastructure: None,
-        services: services(recipe, survey),
-        endpoints: endpoints(recipe, survey),
+        services: services(recipe, states),
+        endpoints: endpoints(recipe, states),
         connection: None,
         agent_endpoints: Vec::new(),
         verified: None,
@@ -105,29 +105,29 @@ fn unsupported(spec: &ControlPlaneSpec, services: &ControlPlaneServices) -> Opti
     Some(Progress::failed(Reason::Unsupported, message))
 }
 
-fn services(recipe: &Recipe<'_>, survey: &Survey) -> BTreeMap<String, ServiceState> {
+fn services(recipe: &Recipe<'_>, states: &NodeStates) -> BTreeMap<String, ServiceState> {
     let steps = steps(recipe);
-    let states = steps.filter_map(|step| {
-        let sight = survey.get(&step.node)?;
-        let ready = sight.progress.is_ready();
+    let services = steps.filter_map(|step| {
+        let state = states.get(&step.node)?;
+        let ready = state.progress.is_ready();
         let before = recipe.subject.status.services.get(step.name);
         let version = match ready {
-            true => sight.text("/spec/image/tag").map(str::to_owned),
+            true => state.text("/spec/image/tag").map(str::to_owned),
             false => before.and_then(|before| before.version.clone()),
         };
-        let state = ServiceState {
+        let service = ServiceState {
             ready,
             version,
-            message: Some(sight.message().to_owned()).filter(|message| !message.is_empty()),
+            message: Some(state.message().to_owned()).filter(|message| !message.is_empty()),
         };
-        Some((step.name.to_owned(), state))
+        Some((step.name.to_owned(), service))
     });
-    states.collect()
+    services.collect()
 }
 
-fn endpoints(recipe: &Recipe<'_>, survey: &Survey) -> BTreeMap<String, String> {
+fn endpoints(recipe: &Recipe<'_>, states: &NodeStates) -> BTreeMap<String, String> {
     let endpoints = steps(recipe).filter_map(|step| {
-        let endpoint = survey.get(&step.node)?.text("/status/publicEndpoint")?;
+        let endpoint = states.get(&step.node)?.text("/status/publicEndpoint")?;
         Some((step.name.to_owned(), endpoint.to_owned()))
     });
     endpoints.collect()

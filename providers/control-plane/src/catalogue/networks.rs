@@ -13,7 +13,7 @@ use crate::Recipe;
 use crate::credentials::keystone::external_request;
 use crate::credentials::neutron::{Access, Answer, Call, Change, Network, Query, Question, SYSTEM};
 use crate::graph::Node;
-use crate::survey::Survey;
+use crate::node_state::NodeStates;
 
 /// What the network, subnet and router in the tenant's first project are called.
 const FIRST: &str = "default";
@@ -51,7 +51,7 @@ impl Networks {
 /// A call can't be written.
 pub fn compose(
     recipe: &Recipe<'_>,
-    survey: &Survey,
+    states: &NodeStates,
     desired: &mut DesiredState,
 ) -> Result<Networks, Failure> {
     let spec = recipe.spec();
@@ -61,7 +61,7 @@ pub fn compose(
         return Ok(Networks::default());
     }
     let korc = Korc::new(recipe, desired);
-    let (calls, [external, first]) = match reach(&korc, survey) {
+    let (calls, [external, first]) = match reach(&korc, states) {
         Ok(neutron) => {
             let external = name.map(|name| neutron.external(&korc, name));
             let first = first.map(|first| neutron.first(&korc, name, first));
@@ -85,7 +85,7 @@ pub fn compose(
 /// A Neutron that serves.
 struct Neutron(Access);
 
-fn reach(korc: &Korc<'_>, survey: &Survey) -> Result<Neutron, Progress> {
+fn reach(korc: &Korc<'_>, states: &NodeStates) -> Result<Neutron, Progress> {
     let recipe = korc.recipe;
     if !recipe.korc.enabled || !recipe.graph.contains(Node::Neutron) {
         return Err(Progress::failed(
@@ -94,8 +94,8 @@ fn reach(korc: &Korc<'_>, survey: &Survey) -> Result<Neutron, Progress> {
              global.network.externalNetwork and bootstrap.network",
         ));
     }
-    let sight = survey.get(&Node::Neutron);
-    if !sight.is_some_and(|sight| sight.progress.is_ready()) {
+    let state = states.get(&Node::Neutron);
+    if !state.is_some_and(|state| state.progress.is_ready()) {
         return Err(waiting("waits for Neutron".to_owned()));
     }
     Ok(Neutron(Access {

@@ -12,7 +12,7 @@ use super::korc::Korc;
 use super::{first_unready, images, traits};
 use crate::Recipe;
 use crate::graph::Node;
-use crate::survey::Survey;
+use crate::node_state::NodeStates;
 
 /// The kinds that are composed here.
 pub const KINDS: [ResourceKind; 3] = [VolumeType::KIND, Flavor::KIND, Image::KIND];
@@ -44,7 +44,7 @@ const IMAGES: Offer = Offer {
 /// An object can't be written.
 pub fn compose(
     recipe: &Recipe<'_>,
-    survey: &Survey,
+    states: &NodeStates,
     desired: &mut DesiredState,
 ) -> Result<(), Failure> {
     let types = recipe.storage_clusters().iter().map(|pool| {
@@ -58,7 +58,7 @@ pub fn compose(
         };
         (pool.as_str(), type_)
     });
-    let types = VOLUME_TYPES.compose(types, Made::detached, recipe, survey, desired)?;
+    let types = VOLUME_TYPES.compose(types, Made::detached, recipe, states, desired)?;
     if let Some(progress) = types {
         desired.conditions.note("VolumeTypesReady", &progress);
     }
@@ -71,13 +71,13 @@ pub fn compose(
         };
         (flavor.name.as_str(), resource)
     });
-    let flavors = FLAVORS.compose(flavors, |made| made, recipe, survey, desired)?;
+    let flavors = FLAVORS.compose(flavors, |made| made, recipe, states, desired)?;
     if let Some(progress) = flavors {
-        let required = traits::require(recipe, survey, desired)?;
+        let required = traits::require(recipe, states, desired)?;
         let progress = first_unready([progress, required]);
         desired.conditions.set("FlavorsReady", &progress);
     }
-    let may_create = IMAGES.may_create(recipe, survey, desired);
+    let may_create = IMAGES.may_create(recipe, states, desired);
     images::compose(recipe, may_create, desired)
 }
 
@@ -95,10 +95,10 @@ impl Offer {
         wanted: impl Iterator<Item = (&'a str, R)>,
         options: impl Fn(Made<R>) -> Made<R>,
         recipe: &Recipe<'_>,
-        survey: &Survey,
+        states: &NodeStates,
         desired: &mut DesiredState,
     ) -> Result<Option<Progress>, Failure> {
-        let Some(may_create) = self.may_create(recipe, survey, desired) else {
+        let Some(may_create) = self.may_create(recipe, states, desired) else {
             return Ok(None);
         };
         let mut korc = Korc::new(recipe, desired);
@@ -116,7 +116,7 @@ impl Offer {
     fn may_create(
         &self,
         recipe: &Recipe<'_>,
-        survey: &Survey,
+        states: &NodeStates,
         desired: &mut DesiredState,
     ) -> Option<bool> {
         let runs = recipe.graph.contains(self.service.node);
@@ -128,7 +128,7 @@ impl Offer {
             }
             return None;
         }
-        let service = survey.get(&self.service.node).map(|sight| &sight.progress);
+        let service = states.get(&self.service.node).map(|state| &state.progress);
         Some(service.is_some_and(Progress::is_ready))
     }
 

@@ -14,7 +14,7 @@ use crate::Recipe;
 use crate::credentials::flavors::{Access, Call, Query, SYSTEM};
 use crate::credentials::keystone::external_request;
 use crate::graph::Node;
-use crate::survey::Survey;
+use crate::node_state::NodeStates;
 
 /// The value of an extra spec that makes the scheduler look for hosts with the trait alone
 /// (<https://docs.openstack.org/nova/latest/configuration/extra-specs.html>).
@@ -29,7 +29,7 @@ type Specs = BTreeMap<String, String>;
 /// A call can't be written.
 pub(super) fn require(
     recipe: &Recipe<'_>,
-    survey: &Survey,
+    states: &NodeStates,
     desired: &mut DesiredState,
 ) -> Result<Progress, Failure> {
     let flavors = recipe.spec().bootstrap.flavors.iter();
@@ -40,8 +40,8 @@ pub(super) fn require(
     if wanted.is_empty() {
         return Ok(Progress::Ready);
     }
-    let nova = survey.get(&Node::Nova);
-    if !nova.is_some_and(|sight| sight.progress.is_ready()) {
+    let nova = states.get(&Node::Nova);
+    if !nova.is_some_and(|state| state.progress.is_ready()) {
         return Ok(waiting("waits for Nova".to_owned()));
     }
     let korc = Korc::new(recipe, desired);

@@ -14,8 +14,8 @@ use super::rabbitmq::CERTIFICATE;
 use crate::credentials::keystone::external_request;
 use crate::credentials::rabbitmq::{Access, Alarm, AlarmResource, Answer, Query, SYSTEM, VALID};
 use crate::graph::Node;
+use crate::node_state::{NodeStates, changed};
 use crate::recipe::Recipe;
-use crate::survey::{Survey, changed};
 
 /// The Secret with RabbitMQ's first user, which its cluster operator creates (rabbitmq/cluster-operator,
 /// internal/resource/default_user_secret.go).
@@ -36,13 +36,13 @@ impl Recipe<'_> {
     /// Makes RabbitMQ unready while it has alarms. Returns what [`RABBITMQ_UNBLOCKED`] reports; none where it isn't known how to ask.
     pub(crate) fn alarms(
         &self,
-        survey: &mut Survey,
+        states: &mut NodeStates,
         desired: &mut DesiredState,
     ) -> Option<Progress> {
-        let sight = survey.get_mut(&Node::RabbitMq)?;
+        let state = states.get_mut(&Node::RabbitMq)?;
         // Looked up before it is used, so that it is read together with the RabbitmqCluster.
         let access = self.management_access();
-        if !sight.progress.is_ready() {
+        if !state.progress.is_ready() {
             return self.reported_before();
         }
         let reason = Reason::ResourceAlarm;
@@ -69,7 +69,7 @@ impl Recipe<'_> {
         };
         desired.requeue_at(after(VALID, self.observed));
         if let Some(alarms) = alarms {
-            sight.progress = Progress::failing(reason, alarms);
+            state.progress = Progress::failing(reason, alarms);
         }
         Some(reported)
     }

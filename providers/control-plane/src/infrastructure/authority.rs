@@ -7,8 +7,8 @@ use c5c3_kinds::cert_manager::{Certificate, Issuer, PrivateKey};
 use provider_composer::{Conditions, DesiredState, Key, Lookup, Progress, Reason};
 
 use super::Sizes;
+use crate::node_state::NodeState;
 use crate::recipe::Recipe;
-use crate::survey::Sight;
 
 /// The authority: its Issuer, its Certificate, and the Secret with both certificate and key.
 const AUTHORITY: &str = "openstack-ca";
@@ -35,15 +35,18 @@ impl Recipe<'_> {
     ///
     /// # Errors
     /// The OVNCluster can't be read, and its issuer must stay as it is.
-    pub(super) fn ovn_issuer(&self, sight: Option<&Sight>) -> Result<Option<IssuerRef>, String> {
-        let Some(sight) = sight.filter(|sight| !sight.is_taken) else {
+    pub(super) fn ovn_issuer(
+        &self,
+        state: Option<&NodeState>,
+    ) -> Result<Option<IssuerRef>, String> {
+        let Some(state) = state.filter(|state| !state.is_taken) else {
             return Ok(None);
         };
         let Some(internal) = self.internal_issuer() else {
             return Ok(None);
         };
-        let has_shared = sight.text("/spec/tls/issuerRef/kind") == Some("ClusterIssuer");
-        match &sight.object {
+        let has_shared = state.text("/spec/tls/issuerRef/kind") == Some("ClusterIssuer");
+        match &state.object {
             _ if !internal.is_shared() => Ok(Some(internal)),
             Lookup::Unknown(why) => Err(why.clone()),
             Lookup::Found(_) if has_shared => Ok(Some(internal)),

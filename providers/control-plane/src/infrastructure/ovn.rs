@@ -5,8 +5,8 @@ use c5c3_api::parts::{Kept, Volume};
 use provider_composer::Lookup;
 use serde::Deserialize;
 
+use crate::node_state::NodeState;
 use crate::recipe::Recipe;
-use crate::survey::Sight;
 
 /// The volume of each member of a database.
 pub(crate) type OvnVolume = Volume<10>;
@@ -22,14 +22,14 @@ impl Recipe<'_> {
     /// The volumes of the northbound and of the southbound database over those that exist.
     pub(super) fn ovn_volumes(
         &self,
-        sight: Option<&Sight>,
+        state: Option<&NodeState>,
     ) -> [Result<Kept<OvnVolume>, String>; 2] {
         let ovn = &self.spec().infrastructure.ovn;
         let databases = [
             ("northbound", &ovn.northbound),
             ("southbound", &ovn.southbound),
         ];
-        databases.map(|(name, database)| existing(sight, name, database.storage.clone()))
+        databases.map(|(name, database)| existing(state, name, database.storage.clone()))
     }
 }
 
@@ -38,11 +38,11 @@ impl Recipe<'_> {
 /// # Errors
 /// It can't be read, and must stay as it is.
 fn existing(
-    sight: Option<&Sight>,
+    state: Option<&NodeState>,
     database: &str,
     desired: OvnVolume,
 ) -> Result<Kept<OvnVolume>, String> {
-    let object = match sight.map(|sight| &sight.object) {
+    let object = match state.map(|state| &state.object) {
         Some(Lookup::Found(object)) => object,
         Some(Lookup::Unknown(why)) => return Err(why.clone()),
         Some(Lookup::Missing) | None => return Ok(Kept::nothing(desired)),

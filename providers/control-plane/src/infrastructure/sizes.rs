@@ -14,8 +14,8 @@ use serde_json::Value;
 use super::ovn::OvnVolume;
 use super::{MARIADB, RABBITMQ};
 use crate::graph::Node;
+use crate::node_state::{NodeState, NodeStates};
 use crate::recipe::Recipe;
-use crate::survey::{Sight, Survey};
 
 /// Whether everything has the size that is desired. It is only set while it is False or can't be determined.
 const SIZE_ACCEPTED: &str = "SizeAccepted";
@@ -81,20 +81,20 @@ pub(crate) struct Sizes {
 
 impl Sizes {
     /// Reads what exists.
-    pub(crate) fn read(recipe: &Recipe<'_>, survey: &Survey) -> Self {
-        let running_mariadb = survey
+    pub(crate) fn read(recipe: &Recipe<'_>, states: &NodeStates) -> Self {
+        let running_mariadb = states
             .get(&Node::MariaDb)
-            .map_or(Ok(None), |sight| recipe.running_mariadb(sight));
-        let running_rabbitmq = survey
+            .map_or(Ok(None), |state| recipe.running_mariadb(state));
+        let running_rabbitmq = states
             .get(&Node::RabbitMq)
-            .map_or(Ok(None), |sight| recipe.running_rabbitmq(sight));
+            .map_or(Ok(None), |state| recipe.running_rabbitmq(state));
         let mariadb = running_mariadb.as_ref().map_err(String::clone);
         let mariadb = mariadb.and_then(|running| recipe.server(running.as_ref()));
         let rabbitmq = running_rabbitmq.as_ref().map_err(String::clone);
         let rabbitmq = rabbitmq.and_then(|running| recipe.bus(running.as_ref()));
-        let backups = survey
+        let backups = states
             .get(&Node::MariaDb)
-            .filter(|sight| sight.may_exist())
+            .filter(|state| state.may_exist())
             .and_then(|_| recipe.backup_volume());
         Self {
             running_mariadb,
@@ -102,8 +102,8 @@ impl Sizes {
             mariadb,
             rabbitmq,
             backups,
-            ovn: recipe.ovn_volumes(survey.get(&Node::Ovn)),
-            ovn_issuer: recipe.ovn_issuer(survey.get(&Node::Ovn)),
+            ovn: recipe.ovn_volumes(states.get(&Node::Ovn)),
+            ovn_issuer: recipe.ovn_issuer(states.get(&Node::Ovn)),
         }
     }
 
@@ -208,8 +208,8 @@ impl Recipe<'_> {
     }
 
     /// The MariaDB that exists.
-    fn running_mariadb(&self, sight: &Sight) -> Result<Option<Running>, String> {
-        let Some(existing) = sight.object.as_ref().known()? else {
+    fn running_mariadb(&self, state: &NodeState) -> Result<Option<Running>, String> {
+        let Some(existing) = state.object.as_ref().known()? else {
             return Ok(None);
         };
         let desired = self.spec().infrastructure.mariadb.members();
@@ -250,8 +250,8 @@ impl Recipe<'_> {
     /// The members of RabbitMQ that exist: those in the StatefulSet, with which its operator compares. To let volumes grow, the
     /// operator deletes the StatefulSet without its pods, changes the claims and creates it anew. If a claim can't grow, the StatefulSet
     /// stays away until the size is that of the claims again (`internal/scaling` of cluster-operator 2.16).
-    fn running_rabbitmq(&self, sight: &Sight) -> Result<Option<Members>, String> {
-        let Some(cluster) = sight.object.as_ref().known()? else {
+    fn running_rabbitmq(&self, state: &NodeState) -> Result<Option<Members>, String> {
+        let Some(cluster) = state.object.as_ref().known()? else {
             return Ok(None);
         };
         let desired = self.spec().infrastructure.rabbitmq.members();

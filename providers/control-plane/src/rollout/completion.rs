@@ -9,8 +9,8 @@ use provider_openstack::{CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME,
 
 use crate::graph::Node;
 use crate::infrastructure::is_alarm;
+use crate::node_state::{NodeState, NodeStates, changed};
 use crate::recipe::Recipe;
-use crate::survey::{Sight, Survey, changed};
 
 /// The conditions of services that wait for Jobs which migrate databases. Nova's conductors wait for those of cells.
 const MIGRATED: [&str; 2] = ["DatabaseReady", NOVA_CONDUCTOR.condition];
@@ -29,23 +29,25 @@ const REPLACED: [&str; 4] = [
 /// Returns when the timeout of a phase that began at `since` starts. It is `now` while something has more time, and then the last change.
 pub fn counts_from(
     recipe: &Recipe<'_>,
-    survey: &Survey,
+    states: &NodeStates,
     release: &str,
     since: Timestamp,
     now: Timestamp,
 ) -> Timestamp {
-    let [cinder, nova] = [Node::Cinder, Node::Nova].map(|node| survey.get(&node));
+    let [cinder, nova] = [Node::Cinder, Node::Nova].map(|node| states.get(&node));
     let members = members(cinder, release, since, now);
     let computes = computes(nova, release, since, now);
-    let databases = databases(survey, release, since, now);
-    let alarms = alarms(recipe, survey, since, now);
+    let databases = databases(states, release, since, now);
+    let alarms = alarms(recipe, states, since, now);
     members.max(computes).max(databases).max(alarms)
 }
 
 /// The same while RabbitMQ has alarms: they aren't the release's, and a return to the former one would need RabbitMQ too.
-fn alarms(recipe: &Recipe<'_>, survey: &Survey, since: Timestamp, now: Timestamp) -> Timestamp {
+fn alarms(recipe: &Recipe<'_>, states: &NodeStates, since: Timestamp, now: Timestamp) -> Timestamp {
     let reported = recipe.reported_alarms();
-    let has_alarm = survey.get(&Node::RabbitMq).is_some_and(Sight::has_alarm);
+    let has_alarm = states
+        .get(&Node::RabbitMq)
+        .is_some_and(NodeState::has_alarm);
     let from = match has_alarm || reported.is_some_and(is_alarm) {
         true => Some(now),
         false => reported.and_then(changed),
@@ -56,7 +58,12 @@ fn alarms(recipe: &Recipe<'_>, survey: &Survey, since: Timestamp, now: Timestamp
 
 /// The same while components of Cinder wait for others whose pods are replaced, and the others are well. It is never later than `since` plus the
 /// time in which each member may complete its work.
-fn members(cinder: Option<&Sight>, release: &str, since: Timestamp, now: Timestamp) -> Timestamp {
+fn members(
+    cinder: Option<&NodeState>,
+    release: &str,
+    since: Timestamp,
+    now: Timestamp,
+) -> Timestamp {
     let Some(cinder) = cinder.filter(|cinder| is_changing(cinder, release)) else {
         return since;
     };
@@ -76,10 +83,10 @@ fn members(cinder: Option<&Sight>, release: &str, since: Timestamp, now: Timesta
 }
 
 /// The same while Jobs of services that are to have the release migrate databases. A Job that fails, or can't start, has another reason.
-fn databases(survey: &Survey, release: &str, since: Timestamp, now: Timestamp) -> Timestamp {
+fn databases(states: &NodeStates, release: &str, since: Timestamp, now: Timestamp) -> Timestamp {
     let migrates = Reason::WaitingFor("Job").to_string();
-    let services = survey.values();
-    let services = services.filter(|sight| sight.text("/spec/release") == Some(release));
+    let services = states.values();
+    let services = services.filter(|state| state.text("/spec/release") == Some(release));
     let migrated = services.flat_map(|service| MIGRATED.map(|type_| service.condition(type_)));
     let migrated = migrated.flatten();
     let from = migrated.filter_map(|condition| match condition.reason == migrates {
@@ -91,9 +98,14 @@ fn databases(survey: &Survey, release: &str, since: Timestamp, now: Timestamp) -
 }
 
 /// The same while Nova waits for hypervisors, however long: its release can't be taken back then.
-fn computes(nova: Option<&Sight>, release: &str, since: Timestamp, now: Timestamp) -> Timestamp {
+fn computes(
+    nova: Option<&NodeState>,
+    release: &str,
+    since: Timestamp,
+    now: Timestamp,
+) -> Timestamp {
     let nova = nova.filter(|nova| nova.text("/spec/release") == Some(release));
-    match nova.and_then(Sight::computes) {
+    match nova.and_then(NodeState::computes) {
         None => since,
         Some(computes) if computes.status != "True" => now,
         Some(computes) => changed(&computes).map_or(since, |changed| changed.min(now).max(since)),
@@ -101,12 +113,12 @@ fn computes(nova: Option<&Sight>, release: &str, since: Timestamp, now: Timestam
 }
 
 /// Whether Cinder is to have a release, and doesn't run it everywhere yet.
-fn is_changing(cinder: &Sight, release: &str) -> bool {
+fn is_changing(cinder: &NodeState, release: &str) -> bool {
     cinder.text("/spec/release") == Some(release) && cinder.text("/status/release") != Some(release)
 }
 
 /// How long all members together may complete work. Those of all backends do so at once.
-fn work(cinder: &Sight) -> SignedDuration {
+fn work(cinder: &NodeState) -> SignedDuration {
     let members = [("volume", CINDER_VOLUME), ("backup", CINDER_BACKUP)].into_iter();
     let each = members.filter_map(|(field, component)| {
         let field = cinder.value(&format!("/spec/{field}"))?;

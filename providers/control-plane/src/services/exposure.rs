@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use provider_composer::{Conditions, Key, Lookup, ObservedState, Progress, Reason};
 
 use crate::graph::{Node, Step};
+use crate::node_state::{NodeState, NodeStates};
 use crate::recipe::Recipe;
-use crate::survey::{Sight, Survey};
 
 /// The condition of a service, and of its control plane.
 const EXPOSED: &str = "Exposed";
@@ -16,14 +16,14 @@ impl Recipe<'_> {
     /// a change of release don't wait for it: services and hypervisors use the addresses within the cluster.
     pub(crate) fn report_exposure(
         &self,
-        survey: &Survey,
+        states: &NodeStates,
         public: &BTreeMap<Node, Progress>,
         conditions: &mut Conditions,
     ) {
         let steps = self.graph.steps().filter(|step| self.is_exposed(step));
         let each = steps.filter_map(|step| {
             let key = step.keys(self.namespace()).next()?;
-            let progress = exposed(step, &key, survey.get(&step.node)?, self.observed);
+            let progress = exposed(step, &key, states.get(&step.node)?, self.observed);
             match progress.is_ready() {
                 true => Some(published(step, public.get(&step.node))),
                 false => Some(progress),
@@ -45,12 +45,12 @@ impl Recipe<'_> {
 }
 
 /// Whether clients outside the cluster reach a service, as the service says.
-fn exposed(step: &Step, key: &Key, sight: &Sight, observed: &ObservedState<'_>) -> Progress {
+fn exposed(step: &Step, key: &Key, state: &NodeState, observed: &ObservedState<'_>) -> Progress {
     let waiting = |message: String| Progress::waiting(Reason::NotExposed, message);
-    if sight.object.is_missing() {
-        return waiting(sight.message().to_owned());
+    if state.object.is_missing() {
+        return waiting(state.message().to_owned());
     }
-    let service = sight.object.as_ref();
+    let service = state.object.as_ref();
     let condition = match service.and_then(|_| observed.condition(key, EXPOSED)) {
         Lookup::Found(Some(condition)) => condition,
         Lookup::Found(None) | Lookup::Missing => {

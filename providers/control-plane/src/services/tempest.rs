@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use crate::graph::Node;
 use crate::infrastructure::named;
+use crate::node_state::{NodeState, NodeStates};
 use crate::recipe::Recipe;
-use crate::survey::{Sight, Survey};
 
 /// The condition of a Tempest, and of its control plane.
 const TESTS_PASSED: &str = "TestsPassed";
@@ -44,18 +44,18 @@ impl Recipe<'_> {
     pub(crate) fn wait_for_external_network(
         &mut self,
         network: Option<&Progress>,
-        survey: &mut Survey,
+        states: &mut NodeStates,
     ) {
         let step = Node::Tempest.step();
         let name = self.spec().global.network.external_network.as_deref();
         let (Some(progress), Some(name)) = (network, name) else {
             return;
         };
-        let Some(sight) = survey.get_mut(&step.node).filter(|_| self.tests_networks()) else {
+        let Some(state) = states.get_mut(&step.node).filter(|_| self.tests_networks()) else {
             return;
         };
-        let used = sight.text("/spec/externalNetwork");
-        let is_new = !sight.may_exist();
+        let used = state.text("/spec/externalNetwork");
+        let is_new = !state.may_exist();
         let key = step.keys(self.namespace()).next();
         let was_skipped = key.is_some_and(|key| {
             matches!(
@@ -69,11 +69,11 @@ impl Recipe<'_> {
             true => Some(name.to_owned()),
             false => used.map(str::to_owned),
         };
-        if is_new && !sight.is_taken && !progress.is_ready() {
+        if is_new && !state.is_taken && !progress.is_ready() {
             let why = progress.message();
             let message = format!("{} waits for the external network: {why}", step.title());
-            sight.progress = Progress::waiting(Reason::WaitingFor("Network"), message);
-            sight.is_blocked = true;
+            state.progress = Progress::waiting(Reason::WaitingFor("Network"), message);
+            state.is_blocked = true;
         }
     }
 
@@ -99,13 +99,13 @@ impl Recipe<'_> {
     /// run. Those that were repeated before stay while they can't be read.
     pub(crate) fn verified(
         &self,
-        survey: &Survey,
+        states: &NodeStates,
         conditions: &mut Conditions,
     ) -> Option<Verified> {
-        let sight = survey.get(&Node::Tempest)?;
-        conditions.note_result(TESTS_PASSED, &self.tests_passed(sight));
+        let state = states.get(&Node::Tempest)?;
+        conditions.note_result(TESTS_PASSED, &self.tests_passed(state));
         let before = || self.subject.status.verified.clone();
-        let object = match &sight.object {
+        let object = match &state.object {
             Lookup::Found(object) => object,
             Lookup::Missing => return None,
             Lookup::Unknown(_) => return before(),
@@ -123,13 +123,13 @@ impl Recipe<'_> {
     }
 
     /// Whether the tests passed of what the Tempest's present spec says.
-    fn tests_passed(&self, sight: &Sight) -> Progress {
+    fn tests_passed(&self, state: &NodeState) -> Progress {
         let step = Node::Tempest.step();
         let waiting = |message: String| Progress::waiting(Reason::WaitingFor(step.word), message);
         let key = step.keys(self.namespace()).next();
-        let condition = match (&sight.object, key) {
+        let condition = match (&state.object, key) {
             (Lookup::Found(_), Some(key)) => self.observed.condition(&key, TESTS_PASSED),
-            _ => return waiting(sight.message().to_owned()),
+            _ => return waiting(state.message().to_owned()),
         };
         match condition {
             Lookup::Found(Some(condition)) => match condition.status.as_str() {

@@ -1,4 +1,4 @@
-//! What there is of a control plane, and how it is.
+//! The observed state of a control plane's nodes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use serde_json::Value;
 use crate::graph::{Graph, Node, Step};
 use crate::recipe::{ControlPlane, Recipe};
 
-/// What there is of one node.
+/// The observed state of one node.
 #[derive(Clone, Debug)]
-pub struct Sight {
+pub struct NodeState {
     /// Its first object, if that is this control plane's.
     pub object: Lookup<Arc<Value>>,
     /// Whether the kind of that object isn't installed.
@@ -30,8 +30,8 @@ pub struct Sight {
     pub is_blocked: bool,
 }
 
-impl Sight {
-    /// What says itself how it is.
+impl NodeState {
+    /// The state of a node that reports its own progress.
     pub fn of_itself(progress: Progress) -> Self {
         Self {
             object: Lookup::Missing,
@@ -116,12 +116,12 @@ impl Sight {
     }
 }
 
-/// What there is of a control plane, by node.
-pub type Survey = BTreeMap<Node, Sight>;
+/// The observed state of a control plane, by node.
+pub type NodeStates = BTreeMap<Node, NodeState>;
 
 /// Whether a control plane is complete without a node.
-pub fn is_optional(step: &Step, graph: &Graph, survey: &Survey) -> bool {
-    let is_blocked = || survey.get(&step.node).is_some_and(|sight| sight.is_blocked);
+pub fn is_optional(step: &Step, graph: &Graph, states: &NodeStates) -> bool {
+    let is_blocked = || states.get(&step.node).is_some_and(|state| state.is_blocked);
     step.is_optional() || !graph.wants(step.node) || is_blocked()
 }
 
@@ -130,19 +130,24 @@ pub fn changed(condition: &Condition) -> Option<Timestamp> {
     condition.last_transition_time.as_ref()?.parse().ok()
 }
 
-/// Looks at some nodes. The catalogue says itself how it is.
-pub fn survey<'a>(recipe: &Recipe<'_>, steps: impl Iterator<Item = &'a Step>) -> Survey {
+/// Returns the observed state of some nodes. The catalogue reports its own progress.
+pub fn observe<'a>(recipe: &Recipe<'_>, steps: impl Iterator<Item = &'a Step>) -> NodeStates {
     let each = steps.filter_map(|step| {
         let key = step.keys(recipe.namespace()).next()?;
         Some((
             step.node,
-            sight(step, &key, recipe.subject, recipe.observed),
+            observe_node(step, &key, recipe.subject, recipe.observed),
         ))
     });
     each.collect()
 }
 
-fn sight(step: &Step, key: &Key, subject: &ControlPlane, observed: &ObservedState<'_>) -> Sight {
+fn observe_node(
+    step: &Step,
+    key: &Key,
+    subject: &ControlPlane,
+    observed: &ObservedState<'_>,
+) -> NodeState {
     let mut is_taken = false;
     let (object, progress) = match observed.object(key) {
         Lookup::Found(object) if is_ours(&object, subject) => {
@@ -177,7 +182,7 @@ fn sight(step: &Step, key: &Key, subject: &ControlPlane, observed: &ObservedStat
             Progress::Unknown { message: why },
         ),
     };
-    Sight {
+    NodeState {
         object,
         is_absent: !observed.is_installed(key.kind, subject.namespace()),
         is_taken,
@@ -343,9 +348,9 @@ fn memcached(step: &Step, key: &Key, object: &Value) -> Progress {
 }
 
 /// Returns what an update of Memcached waits for, while there is one. Memcached is ready meanwhile, also if the update never ends.
-pub fn memcached_update(survey: &Survey, namespace: &str) -> Option<Progress> {
+pub fn memcached_update(states: &NodeStates, namespace: &str) -> Option<Progress> {
     let step = Node::Memcached.step();
-    let Lookup::Found(object) = &survey.get(&step.node)?.object else {
+    let Lookup::Found(object) = &states.get(&step.node)?.object else {
         return None;
     };
     let key = step.keys(namespace).next()?;
