@@ -16,7 +16,7 @@ use super::imports::Imports;
 use super::korc::{Korc, PROJECT};
 use crate::credentials::keystone::{Answer, Change, Scope};
 use crate::credentials::{
-    CLOUD, DEFAULT, ID, Login, Password, SECRET, SERVICE_USER, ServiceUser, Site, Standing,
+    CLOUD, CredentialSet, DEFAULT, ID, Login, Password, SECRET, SERVICE_USER, ServiceUser, Site,
     deliver, hold, removed_users, service_users, write,
 };
 
@@ -208,11 +208,11 @@ fn application_credential(
     turn: bool,
 ) -> Result<Progress, Failure> {
     let namespace = korc.recipe.namespace();
-    let standing = Standing::of(korc.observed, namespace, user);
+    let set = CredentialSet::of(korc.observed, namespace, user);
     let type_ = RotationType::ApplicationCredential;
     let rotations = Rotations::of(korc.observed, namespace, user.name, type_);
-    let (standing, rotations) = match (standing, rotations) {
-        (Ok(standing), Ok(rotations)) => (standing, rotations),
+    let (set, rotations) = match (set, rotations) {
+        (Ok(set), Ok(rotations)) => (set, rotations),
         (Err(message), _) | (_, Err(message)) => {
             let key = Key::of::<Made<User>>(namespace, user.name);
             return match korc.observed.object(&key) {
@@ -221,7 +221,7 @@ fn application_credential(
             };
         }
     };
-    let plan = standing.plan(rotations.next(), &rotations.named().collect());
+    let plan = set.plan(rotations.next(), &rotations.named().collect());
     let mut progress = Vec::new();
     for number in plan.wanted {
         progress.push(one_credential(korc, user, number, turn)?);

@@ -13,7 +13,7 @@ use provider_composer::{
 use provider_openstack::{KEYSTONE, Prerequisite, Rotations, Succession};
 use serde_json::Value;
 
-use super::Standing;
+use super::CredentialSet;
 
 /// Keystone's first user.
 pub(crate) const ADMIN: &str = "admin";
@@ -137,11 +137,14 @@ impl<'a> Password<'a> {
         }
     }
 
-    /// How the passwords stand: the one that Keystone has, and the one that it should have.
-    pub(crate) fn standing(&self, observed: &ObservedState<'_>) -> Prerequisite<Standing> {
+    /// Returns the passwords: the one that Keystone has, and the one that it should have.
+    pub(crate) fn credential_set(
+        &self,
+        observed: &ObservedState<'_>,
+    ) -> Prerequisite<CredentialSet> {
         let numbers = self.applied.into_iter().chain([self.secrets.newest()]);
         let secret = |number| self.secrets.secret(number);
-        Standing::of_numbers(
+        CredentialSet::of_numbers(
             observed,
             self.namespace,
             numbers.collect(),

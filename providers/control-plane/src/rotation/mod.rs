@@ -26,7 +26,7 @@ use provider_openstack::{
 
 use self::step::{Memory, Pace, Stage, Step, step};
 use crate::catalogue::{TENANT, TENANT_PASSWORD};
-use crate::credentials::{ADMIN, Password, Standing, by_name, consumers};
+use crate::credentials::{ADMIN, CredentialSet, Password, by_name, consumers};
 
 /// Composes CredentialRotations.
 pub struct CredentialRotationComposer;
@@ -57,7 +57,7 @@ impl Composer for CredentialRotationComposer {
         desired: &mut DesiredState,
     ) -> Result<CredentialRotationStatus, Failure> {
         let found = pace(&subject.spec).and_then(|pace| Ok((pace, target(subject, observed)?)));
-        let (pace, (user, standing)) = match found {
+        let (pace, (user, set)) = match found {
             Ok(found) => found,
             Err(progress) => {
                 desired.conditions.set("RotationScheduled", &progress);
@@ -70,7 +70,7 @@ impl Composer for CredentialRotationComposer {
             next_rotation,
             wake,
             progress,
-        } = step(&standing, &before, pace, observed.now());
+        } = step(&set, &before, pace, observed.now());
         desired
             .conditions
             .set("RotationScheduled", &Progress::Ready);
@@ -101,17 +101,17 @@ impl Composer for CredentialRotationComposer {
     }
 }
 
-/// The user or service whose credential is replaced, and how its credentials stand.
+/// The user or service whose credential is replaced, and its credentials.
 fn target<'s>(
     subject: &'s Subject<CredentialRotationSpec>,
     observed: &ObservedState<'_>,
-) -> Prerequisite<(&'s str, Standing)> {
+) -> Prerequisite<(&'s str, CredentialSet)> {
     let namespace = subject.namespace();
     let (name, type_) = (
         subject.spec.target_service_user.as_str(),
         subject.spec.rotation_type,
     );
-    let standing = match type_ {
+    let set = match type_ {
         RotationType::ApplicationCredential => of_user(namespace, name, observed)?,
         RotationType::DatabaseUser | RotationType::MessagingUser => {
             of_service(namespace, name, type_, observed)?
@@ -126,16 +126,20 @@ fn target<'s>(
                 "CredentialRotation {eldest} is of user {name} too, and is older: delete one of the two"
             ),
         )),
-        Some(_) | None => Ok((name, standing)),
+        Some(_) | None => Ok((name, set)),
     }
 }
 
-/// How the application credentials of a user stand, or why that isn't known.
-fn of_user(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Prerequisite<Standing> {
+/// Returns the application credentials of a user, or why they aren't known.
+fn of_user(
+    namespace: &str,
+    name: &str,
+    observed: &ObservedState<'_>,
+) -> Prerequisite<CredentialSet> {
     let user = by_name(name).ok_or_else(|| no_user(name))?;
     let observed_user = observed.object(&Key::of::<Observed<User>>(namespace, name));
     observed_user.required(|| no_user(name))?;
-    Standing::of(observed, namespace, user).map_err(Progress::unknown)
+    CredentialSet::of(observed, namespace, user).map_err(Progress::unknown)
 }
 
 fn no_user(name: &str) -> Progress {
@@ -148,14 +152,14 @@ fn no_user(name: &str) -> Progress {
     )
 }
 
-/// How the passwords of a user in Keystone stand, or why that isn't known.
+/// Returns the passwords of a user in Keystone, or why they aren't known.
 fn of_password(
     namespace: &str,
     name: &str,
     observed: &ObservedState<'_>,
-) -> Prerequisite<Standing> {
+) -> Prerequisite<CredentialSet> {
     let first = match (name, by_name(name)) {
-        (ADMIN, _) => return Password::of_admin(observed, namespace)?.standing(observed),
+        (ADMIN, _) => return Password::of_admin(observed, namespace)?.credential_set(observed),
         (TENANT, _) => TENANT_PASSWORD.to_owned(),
         (_, Some(user)) => user.password(),
         (_, None) => return Err(no_user(name)),
@@ -163,16 +167,16 @@ fn of_password(
     let password = Password::of(observed, namespace, name, &first);
     let user = observed.object(&Key::of::<Observed<User>>(namespace, name));
     user.required(|| no_user(name))?;
-    password?.standing(observed)
+    password?.credential_set(observed)
 }
 
-/// How the users of a service's databases or message buses stand, or why that isn't known or they can't be replaced.
+/// Returns the users of a service's databases or message buses, or why they aren't known or can't be replaced.
 fn of_service(
     namespace: &str,
     name: &str,
     type_: RotationType,
     observed: &ObservedState<'_>,
-) -> Prerequisite<Standing> {
+) -> Prerequisite<CredentialSet> {
     let found = SERVICES.iter().find(|service| service.name == name);
     let found = found.and_then(|service| {
         let secret = match type_ {
@@ -198,7 +202,7 @@ fn of_service(
     match observed.condition(&key, exclusive(type_)) {
         Lookup::Found(Some(condition)) => Err(reported(condition)),
         Lookup::Found(None) | Lookup::Missing => {
-            Standing::of_users(observed, &key, pointer, &secret)
+            CredentialSet::of_users(observed, &key, pointer, &secret)
         }
         Lookup::Unknown(message) => Err(Progress::Unknown { message }),
     }

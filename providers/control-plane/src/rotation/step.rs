@@ -1,4 +1,4 @@
-//! One step of a rotation: from how the credentials stand, what was remembered and the time, to what should be.
+//! One step of a rotation: from the credentials that exist, what was remembered and the time, to what should be.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use provider_composer::{Progress, Reason};
 use provider_openstack::numbered;
 
-use crate::credentials::{Credential, Standing};
+use crate::credentials::{Credential, CredentialSet};
 
 /// When credentials are replaced.
 #[derive(Clone, Copy, Debug)]
@@ -151,8 +151,8 @@ impl Stage {
 }
 
 /// One step. It never asks for a credential while there are two, nor lets one go that may be in use.
-pub(super) fn step(standing: &Standing, before: &Memory, pace: Pace, now: Timestamp) -> Step {
-    let Some(current) = standing.current() else {
+pub(super) fn step(set: &CredentialSet, before: &Memory, pace: Pace, now: Timestamp) -> Step {
+    let Some(current) = set.current() else {
         return Step {
             memory: *before,
             next_rotation: None,
@@ -160,10 +160,10 @@ pub(super) fn step(standing: &Standing, before: &Memory, pace: Pace, now: Timest
             progress: before.next.map_or(Stage::First, Stage::Making),
         };
     };
-    let mut memory = handed_out(standing, before, current, now);
-    let taken_up = standing.is_taken_up(current);
+    let mut memory = handed_out(set, before, current, now);
+    let taken_up = set.is_taken_up(current);
     let mut wake = None;
-    if let Some(previous) = memory.previous.and_then(|number| standing.get(number)) {
+    if let Some(previous) = memory.previous.and_then(|number| set.get(number)) {
         let end = end_of(previous, memory.rotated, pace);
         match end {
             Some(end) if end > now => wake = Some(end),
@@ -172,7 +172,7 @@ pub(super) fn step(standing: &Standing, before: &Memory, pace: Pace, now: Timest
         }
     }
     let due = current.made.and_then(|made| pace.due(made));
-    let is_alone = standing.credentials.len() == 1;
+    let is_alone = set.credentials.len() == 1;
     if let Some(due) = due
         && memory.next.is_none()
         && is_alone
@@ -199,17 +199,17 @@ pub(super) fn step(standing: &Standing, before: &Memory, pace: Pace, now: Timest
 
 /// What is to be remembered when a credential is the one that is handed out.
 fn handed_out(
-    standing: &Standing,
+    set: &CredentialSet,
     before: &Memory,
     current: &Credential,
     now: Timestamp,
 ) -> Memory {
-    let other = |number: &u32| *number != current.number && standing.get(*number).is_some();
+    let other = |number: &u32| *number != current.number && set.get(*number).is_some();
     let mut memory = *before;
     if before.current != Some(current.number) {
         let replaced = before.current.filter(other);
         let found = || {
-            let mut others = standing.credentials.iter().map(|other| other.number);
+            let mut others = set.credentials.iter().map(|other| other.number);
             others.find(|number| *number < current.number)
         };
         memory = Memory {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     /// Credentials by number, with the day on which each was made, of which one was handed out and one is used.
-    fn standing(made: &[(u32, i64)], sent: u32, used: u32) -> Standing {
+    fn set(made: &[(u32, i64)], sent: u32, used: u32) -> CredentialSet {
         let credentials = made.iter().map(|(number, made)| Credential {
             number: *number,
             id: Some(id(*number)),
@@ -267,7 +267,7 @@ mod tests {
             made: Some(day(*made)),
             leaves: false,
         });
-        Standing {
+        CredentialSet {
             credentials: credentials.collect(),
             sent: Some(id(sent)),
             delivered: Some(id(sent)),
@@ -285,16 +285,16 @@ mod tests {
     }
 
     #[test]
-    fn the_next_is_asked_for_when_it_is_time_and_not_before() {
-        let standing = standing(&[(1, 0)], 1, 1);
-        let before = step(&standing, &memory(1, None, 0), PACE, day(7));
+    fn next_credential_is_requested_when_it_is_due_and_not_before() {
+        let set = set(&[(1, 0)], 1, 1);
+        let before = step(&set, &memory(1, None, 0), PACE, day(7));
         assert_eq!(before.memory.next, None);
         assert_eq!(before.wake, Some(day(8)), "nothing else would wake it");
         assert_eq!(before.next_rotation, Some(day(8)));
-        let then = step(&standing, &memory(1, None, 0), PACE, day(8));
+        let then = step(&set, &memory(1, None, 0), PACE, day(8));
         assert_eq!(then.memory.next, Some(2));
         assert_eq!(then.progress, Stage::Making(2));
-        let again = step(&standing, &then.memory, PACE, day(80));
+        let again = step(&set, &then.memory, PACE, day(80));
         assert_eq!(again.memory, then.memory, "one at a time");
     }
 
@@ -304,32 +304,32 @@ mod tests {
             replaced: Some(day(3)),
             ..PACE
         };
-        let first = standing(&[(1, 0)], 1, 1);
+        let first = set(&[(1, 0)], 1, 1);
         let early = step(&first, &memory(1, None, 0), pace, day(2));
         assert_eq!((early.memory.next, early.wake), (None, Some(day(3))));
         let then = step(&first, &memory(1, None, 0), pace, day(3));
         assert_eq!(then.memory.next, Some(2));
 
-        let both = standing(&[(1, 0), (2, 3)], 2, 1);
+        let both = set(&[(1, 0), (2, 3)], 2, 1);
         let taking_up = step(&both, &memory(2, Some(1), 3), pace, day(3));
         assert_eq!(
             taking_up.memory.previous,
             Some(1),
             "the service runs with it"
         );
-        let both = standing(&[(1, 0), (2, 3)], 2, 2);
+        let both = set(&[(1, 0), (2, 3)], 2, 2);
         let taken_up = step(&both, &memory(2, Some(1), 3), pace, day(3));
         assert_eq!(taken_up.memory.previous, None, "it has no grace");
 
-        let second = standing(&[(2, 3)], 2, 2);
+        let second = set(&[(2, 3)], 2, 2);
         let settled = step(&second, &memory(2, None, 3), pace, day(4));
         assert_eq!((settled.memory.next, settled.wake), (None, Some(day(11))));
     }
 
     #[test]
     fn no_rotation_begins_while_the_service_runs_with_something_else() {
-        let standing = standing(&[(2, 0)], 2, 1);
-        let step = step(&standing, &memory(2, None, 0), PACE, day(100));
+        let set = set(&[(2, 0)], 2, 1);
+        let step = step(&set, &memory(2, None, 0), PACE, day(100));
         assert_eq!(step.memory.next, None);
         assert_eq!(step.progress, Stage::TakingUp(2));
     }
@@ -337,49 +337,49 @@ mod tests {
     #[test]
     fn no_rotation_begins_while_there_are_two_credentials() {
         // The first isn't named any more, and K-ORC hasn't deleted it yet.
-        let standing = standing(&[(1, 0), (2, 8)], 2, 2);
-        let step = step(&standing, &memory(2, None, 8), PACE, day(100));
+        let set = set(&[(1, 0), (2, 8)], 2, 2);
+        let step = step(&set, &memory(2, None, 8), PACE, day(100));
         assert_eq!(step.memory.next, None);
     }
 
     #[test]
     fn no_rotation_begins_from_a_credential_that_leaves() {
-        let mut standing = standing(&[(1, 0)], 1, 1);
-        standing.credentials[0].leaves = true;
-        let step = step(&standing, &memory(1, None, 0), PACE, day(100));
+        let mut set = set(&[(1, 0)], 1, 1);
+        set.credentials[0].leaves = true;
+        let step = step(&set, &memory(1, None, 0), PACE, day(100));
         assert_eq!(step.memory.next, None);
     }
 
     #[test]
     fn previous_credential_stays_until_its_grace_period_ends() {
-        let standing = standing(&[(1, 0), (2, 8)], 2, 2);
-        let within = step(&standing, &memory(2, Some(1), 8), PACE, day(10));
+        let set = set(&[(1, 0), (2, 8)], 2, 2);
+        let within = step(&set, &memory(2, Some(1), 8), PACE, day(10));
         assert_eq!(within.memory.previous, Some(1));
         assert_eq!(within.wake, Some(day(11)));
-        let after = step(&standing, &memory(2, Some(1), 8), PACE, day(11));
+        let after = step(&set, &memory(2, Some(1), 8), PACE, day(11));
         assert_eq!(after.memory.previous, None);
     }
 
     #[test]
-    fn the_old_one_stays_for_its_grace_after_it_was_replaced_too_late() {
-        let standing = standing(&[(1, 0), (2, 30)], 2, 2);
-        let within = step(&standing, &memory(2, Some(1), 30), PACE, day(30));
+    fn previous_credential_stays_for_its_grace_period_after_a_late_replacement() {
+        let set = set(&[(1, 0), (2, 30)], 2, 2);
+        let within = step(&set, &memory(2, Some(1), 30), PACE, day(30));
         assert_eq!(within.memory.previous, Some(1));
         assert_eq!(within.wake, Some(day(31)));
     }
 
     #[test]
-    fn the_old_one_stays_for_as_long_as_the_service_runs_with_it() {
-        let standing = standing(&[(1, 0), (2, 8)], 2, 1);
-        let step = step(&standing, &memory(2, Some(1), 8), PACE, day(1000));
+    fn previous_credential_stays_while_the_service_uses_it() {
+        let set = set(&[(1, 0), (2, 8)], 2, 1);
+        let step = step(&set, &memory(2, Some(1), 8), PACE, day(1000));
         assert_eq!(step.memory.previous, Some(1));
         assert_eq!(step.progress, Stage::TakingUp(2));
     }
 
     #[test]
-    fn what_was_forgotten_is_found_again() {
-        let standing = standing(&[(1, 0), (2, 8)], 2, 1);
-        let step = step(&standing, &Memory::default(), PACE, day(9));
+    fn memory_is_rebuilt_from_the_credentials_that_exist() {
+        let set = set(&[(1, 0), (2, 8)], 2, 1);
+        let step = step(&set, &Memory::default(), PACE, day(9));
         assert_eq!(step.memory.current, Some(2));
         assert_eq!(step.memory.previous, Some(1));
         assert_eq!(step.memory.rotated, None, "nobody knows when");

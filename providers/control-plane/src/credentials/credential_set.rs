@@ -47,7 +47,7 @@ pub(crate) enum Used {
 
 /// The credentials of one user or service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct CredentialSet {
     /// Those that there are, by number.
     pub(crate) credentials: Vec<Credential>,
     /// The ID that was handed out.
@@ -58,8 +58,8 @@ pub(crate) struct Standing {
     pub(crate) used: Used,
 }
 
-impl Standing {
-    /// How a user's credentials stand, or why that isn't known.
+impl CredentialSet {
+    /// Returns the credentials of a user, or why they aren't known.
     pub(crate) fn of(
         observed: &ObservedState<'_>,
         namespace: &str,
@@ -100,7 +100,7 @@ impl Standing {
         })
     }
 
-    /// How the users of a service's databases or message buses stand: what its resource says under `pointer`, with the numbers as IDs.
+    /// Returns the users of a service's databases or message buses: what its resource reports under `pointer`, with the numbers as IDs.
     /// `secret` is the Secret of the first.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Standing {
         })
     }
 
-    /// How credentials stand that are in Secrets with these numbers, of which one is in use. The newest is the one that was handed out.
+    /// Returns the credentials in Secrets with these numbers, of which one is in use. The newest is the one that was handed out.
     ///
     /// # Errors
     /// A Secret doesn't exist, so it isn't known how old its credential is, or can't be read.
@@ -266,7 +266,7 @@ mod tests {
     }
 
     /// Usable credentials of these numbers, of which one was handed out and has arrived, and one is used.
-    fn standing(numbers: &[u32], sent: u32, used: u32) -> Standing {
+    fn set(numbers: &[u32], sent: u32, used: u32) -> CredentialSet {
         let credentials = numbers.iter().map(|number| Credential {
             number: *number,
             id: Some(id(*number)),
@@ -274,7 +274,7 @@ mod tests {
             made: None,
             leaves: false,
         });
-        Standing {
+        CredentialSet {
             credentials: credentials.collect(),
             sent: Some(id(sent)),
             delivered: Some(id(sent)),
@@ -282,28 +282,28 @@ mod tests {
         }
     }
 
-    fn wanted(standing: &Standing, next: Option<u32>, named: &[u32]) -> Vec<u32> {
+    fn wanted(set: &CredentialSet, next: Option<u32>, named: &[u32]) -> Vec<u32> {
         let named: BTreeSet<u32> = named.iter().copied().collect();
-        standing.plan(next, &named).wanted.into_iter().collect()
+        set.plan(next, &named).wanted.into_iter().collect()
     }
 
-    fn handed_out(standing: &Standing, next: Option<u32>) -> Option<u32> {
-        let (number, given) = standing.plan(next, &BTreeSet::new()).handed_out?;
+    fn handed_out(set: &CredentialSet, next: Option<u32>) -> Option<u32> {
+        let (number, given) = set.plan(next, &BTreeSet::new()).handed_out?;
         assert_eq!(given, id(number));
         Some(number)
     }
 
     #[test]
-    fn the_first_is_made_where_there_is_none() {
-        let mut none = standing(&[], 1, 1);
+    fn first_credential_is_planned_where_there_is_none() {
+        let mut none = set(&[], 1, 1);
         none.sent = None;
         assert_eq!(wanted(&none, None, &[]), [1]);
         assert_eq!(handed_out(&none, None), None);
     }
 
     #[test]
-    fn the_next_is_handed_out_only_when_it_can_be_used() {
-        let mut both = standing(&[1, 2], 1, 1);
+    fn next_credential_is_handed_out_only_when_it_can_be_used() {
+        let mut both = set(&[1, 2], 1, 1);
         both.credentials[1].usable = false;
         assert_eq!(wanted(&both, Some(2), &[1]), [1, 2]);
         assert_eq!(handed_out(&both, Some(2)), Some(1));
@@ -312,55 +312,51 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_before_the_new_one_has_arrived_and_is_used() {
-        let arrived_and_used = standing(&[1, 2], 2, 2);
+    fn old_credential_stays_until_the_new_one_has_arrived_and_is_used() {
+        let arrived_and_used = set(&[1, 2], 2, 2);
         assert_eq!(wanted(&arrived_and_used, None, &[]), [2]);
-        let nobody_to_use_it = Standing {
+        let nobody_to_use_it = CredentialSet {
             used: Used::Nowhere,
             ..arrived_and_used.clone()
         };
         assert_eq!(wanted(&nobody_to_use_it, None, &[]), [2]);
-        let not_arrived = Standing {
+        let not_arrived = CredentialSet {
             delivered: Some(id(1)),
             ..arrived_and_used.clone()
         };
-        let unsaid = Standing {
+        let unsaid = CredentialSet {
             used: Used::Unsaid,
             ..arrived_and_used.clone()
         };
-        for standing in [not_arrived, unsaid, standing(&[1, 2], 2, 1)] {
-            assert_eq!(wanted(&standing, None, &[]), [1, 2], "{standing:?}");
+        for set in [not_arrived, unsaid, set(&[1, 2], 2, 1)] {
+            assert_eq!(wanted(&set, None, &[]), [1, 2], "{set:?}");
         }
     }
 
     #[test]
-    fn what_is_spoken_of_stays() {
-        assert_eq!(wanted(&standing(&[1, 2], 2, 2), None, &[1]), [1, 2]);
+    fn named_credential_stays() {
+        assert_eq!(wanted(&set(&[1, 2], 2, 2), None, &[1]), [1, 2]);
     }
 
     #[test]
-    fn there_is_never_a_third() {
-        let spoken_of = standing(&[1, 2], 2, 2);
-        assert_eq!(wanted(&spoken_of, Some(3), &[1]), [1, 2]);
-        let in_use = standing(&[1, 2], 2, 1);
+    fn credentials_are_never_more_than_two() {
+        let named = set(&[1, 2], 2, 2);
+        assert_eq!(wanted(&named, Some(3), &[1]), [1, 2]);
+        let in_use = set(&[1, 2], 2, 1);
         assert_eq!(wanted(&in_use, Some(3), &[]), [1, 2]);
-        assert_eq!(wanted(&standing(&[1, 2], 2, 2), Some(3), &[]), [2, 3]);
+        assert_eq!(wanted(&set(&[1, 2], 2, 2), Some(3), &[]), [2, 3]);
     }
 
     #[test]
-    fn only_the_number_after_the_present_one_is_made() {
+    fn next_credential_has_only_the_next_number() {
         for next in [0, 1, 3, 7] {
-            assert_eq!(
-                wanted(&standing(&[1], 1, 1), Some(next), &[]),
-                [1],
-                "{next}"
-            );
+            assert_eq!(wanted(&set(&[1], 1, 1), Some(next), &[]), [1], "{next}");
         }
     }
 
     #[test]
-    fn where_nothing_was_handed_out_the_newest_that_can_be_used_is() {
-        let mut all = standing(&[1, 2, 3, 4], 9, 9);
+    fn newest_usable_credential_is_handed_out_where_none_was() {
+        let mut all = set(&[1, 2, 3, 4], 9, 9);
         all.sent = None;
         all.credentials[3].usable = false;
         all.credentials[2].leaves = true;
@@ -368,8 +364,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_handed_out_than_what_was_unless_it_is_asked_for() {
-        let both = standing(&[1, 2], 1, 1);
+    fn current_credential_stays_handed_out_until_another_is_requested() {
+        let both = set(&[1, 2], 1, 1);
         assert_eq!(handed_out(&both, None), Some(1));
         assert_eq!(wanted(&both, None, &[]), [1]);
     }
