@@ -4,7 +4,7 @@
 use c5c3_api::keystone::{Federation, IdentityProvider};
 use provider_composer::{Progress, Reason};
 use provider_openstack::{
-    BEHIND, CERTIFICATE, Config, Files, KEYSTONE, Owned, Prerequisite, ReverseProxy, Service,
+    CERTIFICATE, Config, Files, KEYSTONE, Owned, Prerequisite, ReverseProxy, Service, UPSTREAM_PORT,
 };
 
 /// Apache's configuration file. Keystone takes each that ends in `.conf` for its own.
@@ -119,7 +119,7 @@ impl<'a> Identities<'a> {
             port = service.definition.port(),
             modules = MODULES,
             encryption = encryption,
-            behind = BEHIND,
+            upstream = UPSTREAM_PORT,
             claim = CLAIM,
             trusted = trusted,
             issuer = self.provider.issuer.trim_end_matches('/'),

@@ -95,7 +95,7 @@ pub use prerequisite::{All, Prerequisite, all, holds, progress, said, sum};
 pub use purge::{Purge, Tables, note_purged};
 pub use registry::*;
 pub use release::{NoRelease, PublishedImage, Release, table};
-pub use reverse_proxy::{BEHIND, ReverseProxy};
+pub use reverse_proxy::{ReverseProxy, UPSTREAM_PORT};
 pub use rollout::keep_deployment;
 pub use rotations::{Rotations, number, numbered};
 pub use schedule::Cron;

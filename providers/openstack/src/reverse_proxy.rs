@@ -9,7 +9,7 @@ use crate::service::{API, Service};
 use crate::tls::CERTIFICATE;
 
 /// The upstream's port, in uwsgi's protocol; only the pod itself reaches it.
-pub const BEHIND: u16 = 5001;
+pub const UPSTREAM_PORT: u16 = 5001;
 /// What the container needs: as much as it may have, so that a pod that is guaranteed what it needs stays so.
 const RESOURCES: [(&str, &str); 2] = [("cpu", "250m"), ("memory", "128Mi")];
 

@@ -3,7 +3,7 @@
 use educe::Educe;
 
 use crate::component::Component;
-use crate::reverse_proxy::BEHIND;
+use crate::reverse_proxy::UPSTREAM_PORT;
 use crate::tls::CERTIFICATE;
 use crate::{files, metrics};
 
@@ -47,11 +47,11 @@ pub fn command(
     component: &Component<'_>,
     (module, port): (&str, u16),
     workers: Workers,
-    behind: bool,
+    proxied: bool,
     encrypted: bool,
 ) -> Vec<String> {
-    let socket = match (behind, encrypted) {
-        (true, _) => ["--socket".to_owned(), format!("127.0.0.1:{BEHIND}")],
+    let socket = match (proxied, encrypted) {
+        (true, _) => ["--socket".to_owned(), format!("127.0.0.1:{UPSTREAM_PORT}")],
         (false, true) => [
             "--https-socket".to_owned(),
             format!(":{port},{CERTIFICATE}/tls.crt,{CERTIFICATE}/tls.key"),
