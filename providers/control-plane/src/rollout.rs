@@ -58,7 +58,7 @@ impl Rollout {
             None => Ok(view.install()),
             Some(good) => {
                 let good = Release::tags(good)?;
-                Ok(Change { good, view }.go_on())
+                Ok(Change { good, view }.decide())
             }
         }
     }
@@ -146,7 +146,7 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    fn go_on(self) -> Rollout {
+    fn decide(self) -> Rollout {
         let status = &self.view.recipe.subject.status;
         let phase = status.update_phase.unwrap_or(UpdatePhase::Idle);
         let update = status.update.clone();
