@@ -72,7 +72,7 @@ impl Composer for ControlPlaneComposer {
         if subject.is_deleted() {
             return deletion::tear_down(&mut recipe, desired);
         }
-        alone(subject, observed)?;
+        check_is_only(subject, observed)?;
         recipe.graph.check()?;
         let mut states = observe(&recipe, GRAPH.iter());
         let is = |node: Node, what: fn(&NodeState) -> bool| states.get(&node).is_some_and(what);
@@ -138,7 +138,7 @@ impl Composer for ControlPlaneComposer {
 
 /// Refuses a second ControlPlane in a namespace, since both would own the same objects. The first is the one with databases or message buses
 /// there, or else the older one. Times of creation are whole seconds, so the name decides between equal ones.
-fn alone(subject: &ControlPlane, observed: &ObservedState<'_>) -> Result<(), Failure> {
+fn check_is_only(subject: &ControlPlane, observed: &ObservedState<'_>) -> Result<(), Failure> {
     let all = observed.list::<ControlPlane>(subject.namespace(), &[]);
     let unknown = |why: String| Failure::transient(Reason::LookupFailed, why);
     let all = all.known().map_err(unknown)?.unwrap_or_default();
