@@ -5,13 +5,13 @@
 
 mod access;
 mod entries;
-mod farewell;
 mod images;
 mod imports;
 mod korc;
 mod networks;
 mod offers;
 mod retry;
+mod teardown;
 mod tenant;
 mod traits;
 mod users;
@@ -32,9 +32,9 @@ use crate::credentials::keystone::Scope;
 use crate::credentials::service_users;
 use crate::graph::Node;
 
-pub use farewell::{keep, may_exist, remains};
 pub use networks::{Networks, compose as networks};
 pub use offers::{KINDS as OFFERS, compose as offers, remain as offers_remain};
+pub use teardown::{keep, may_exist, remains};
 pub use tenant::compose as tenant;
 pub(crate) use tenant::{PASSWORD as TENANT_PASSWORD, TENANT};
 

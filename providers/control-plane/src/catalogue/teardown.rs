@@ -1,4 +1,4 @@
-//! The catalogue when the control plane goes, or somebody else keeps it.
+//! The catalogue while the control plane is deleted, or when its catalogue becomes external.
 
 use c5c3_kinds::Spec;
 use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
@@ -31,14 +31,14 @@ pub fn remains(recipe: &Recipe<'_>, desired: &mut DesiredState) -> bool {
     if !rest.is_empty() {
         desired.kept.extend(last);
     }
-    hold(recipe, desired, &SECRETS);
+    keep_kinds(recipe, desired, &SECRETS);
     true
 }
 
 /// Leaves everything of the catalogue as it is.
 pub fn keep(recipe: &Recipe<'_>, desired: &mut DesiredState) {
-    hold(recipe, desired, &KINDS);
-    hold(recipe, desired, &SECRETS);
+    keep_kinds(recipe, desired, &KINDS);
+    keep_kinds(recipe, desired, &SECRETS);
 }
 
 /// Whether anything of the catalogue may be there.
@@ -53,7 +53,7 @@ fn is_own(key: &Key) -> bool {
     is(ApplicationCredential::KIND, OWN) || is(User::KIND, ADMIN) || key.kind == Domain::KIND
 }
 
-fn hold(recipe: &Recipe<'_>, desired: &mut DesiredState, kinds: &[ResourceKind]) {
+fn keep_kinds(recipe: &Recipe<'_>, desired: &mut DesiredState, kinds: &[ResourceKind]) {
     for kind in kinds {
         desired
             .kept
