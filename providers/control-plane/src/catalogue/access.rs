@@ -15,7 +15,7 @@ use provider_openstack::{KEYSTONE, progress};
 use super::korc::{CLOUDS, Korc};
 use crate::Recipe;
 use crate::credentials::{
-    ADMIN, CA, CLOUD, CLOUDS_YAML, DEFAULT, Login, Password, Site, VOLUMES, hold, write,
+    ADMIN, CA, CLOUD, CLOUDS_YAML, DEFAULT, Login, Password, Site, VOLUMES, keep_secret, write,
 };
 
 /// Secret with the clouds.yaml that K-ORC's own application credential is made with.
@@ -129,8 +129,8 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
     let (site, admin) = match (site, admin) {
         (Ok(site), Ok(admin)) => (site, admin),
         (Err(progress), _) | (_, Err(progress)) => {
-            hold(korc.recipe, korc.desired, BOOTSTRAP);
-            hold(korc.recipe, korc.desired, CLOUDS);
+            keep_secret(korc.recipe, korc.desired, BOOTSTRAP);
+            keep_secret(korc.recipe, korc.desired, CLOUDS);
             return Ok(progress);
         }
     };
@@ -147,7 +147,7 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
         Own::There { id, secret } => both(Login::ApplicationCredential { id, secret })?,
         Own::Absent(_) => both(login)?,
         Own::Unknown(message) => {
-            hold(korc.recipe, korc.desired, CLOUDS);
+            keep_secret(korc.recipe, korc.desired, CLOUDS);
             let message = message.clone();
             return Ok(Progress::Unknown { message });
         }

@@ -9,7 +9,7 @@ use super::korc::Korc;
 use super::users::{Grantee, grant, password};
 use crate::Recipe;
 use crate::credentials::keystone::{Answer, Change, Scope};
-use crate::credentials::{CLOUD, Login, Password, Site, deliver, hold};
+use crate::credentials::{CLOUD, Login, Password, Site, deliver, keep_secret};
 
 /// The tenant's domain, project and user, as K-ORC's objects and Keystone call them.
 pub(crate) const TENANT: &str = "tenant";
@@ -165,7 +165,7 @@ fn clouds(korc: &mut Korc<'_>, name: &str, password: &Password<'_>) -> Result<Pr
             deliver(recipe, korc.desired, name, values)
         }
         (Err(progress), _) | (_, Err(progress)) => {
-            hold(recipe, korc.desired, name);
+            keep_secret(recipe, korc.desired, name);
             Ok(progress)
         }
     }

@@ -17,7 +17,7 @@ use super::korc::{Korc, PROJECT};
 use crate::credentials::keystone::{Answer, Change, Scope};
 use crate::credentials::{
     CLOUD, CredentialSet, DEFAULT, ID, Login, Password, SECRET, SERVICE_USER, ServiceUser, Site,
-    deliver, hold, removed_users, service_users, write,
+    deliver, keep_secret, removed_users, service_users, write,
 };
 
 /// Composes the users with all that is theirs. None waits for another.
@@ -44,7 +44,7 @@ fn keep(korc: &mut Korc<'_>, user: &ServiceUser) {
     korc.desired
         .keep(Key::of::<Made<User>>(namespace, user.name));
     for name in [user.clouds(), user.credentials()] {
-        hold(recipe, korc.desired, &name);
+        keep_secret(recipe, korc.desired, &name);
     }
     for kind in [Made::<ApplicationCredential>::KIND, Secret::KIND] {
         let label = [(SERVICE_USER, user.name)];
@@ -148,11 +148,11 @@ fn clouds(
             write(korc.recipe, korc.desired, &name, values)
         }
         (Err(progress), _) => {
-            hold(korc.recipe, korc.desired, &name);
+            keep_secret(korc.recipe, korc.desired, &name);
             Ok(progress.clone())
         }
         (_, Err(progress)) => {
-            hold(korc.recipe, korc.desired, &name);
+            keep_secret(korc.recipe, korc.desired, &name);
             Ok(progress)
         }
     }
@@ -228,7 +228,7 @@ fn application_credential(
     }
     match plan.handed_out {
         Some((number, id)) => progress.push(hand_out(korc, user, number, &id)?),
-        None => hold(korc.recipe, korc.desired, &user.credentials()),
+        None => keep_secret(korc.recipe, korc.desired, &user.credentials()),
     }
     Ok(first_unready(progress))
 }
@@ -287,7 +287,7 @@ fn hand_out(
             deliver(korc.recipe, korc.desired, &name, values.into())
         }
         Err(progress) => {
-            hold(korc.recipe, korc.desired, &name);
+            keep_secret(korc.recipe, korc.desired, &name);
             Ok(progress)
         }
     }

@@ -50,7 +50,7 @@ pub(crate) fn deliver(
             let pull = pull(store, name, &path, &keys);
             desired.apply(namespace, name, &Manifest::of(pull));
         }
-        _ => hold(recipe, desired, name),
+        _ => keep_secret(recipe, desired, name),
     }
     Ok(written)
 }
@@ -103,7 +103,7 @@ pub(crate) fn write(
     let namespace = recipe.namespace();
     match recipe.observed.get::<SecretValues>(namespace, name) {
         Lookup::Unknown(message) => {
-            hold(recipe, desired, name);
+            keep_secret(recipe, desired, name);
             Ok(Progress::Unknown { message })
         }
         Lookup::Found(secret) if !is_ours(recipe, &secret.metadata) => Ok(Progress::failed(
@@ -121,8 +121,8 @@ pub(crate) fn write(
     }
 }
 
-/// Leaves a Secret, and the way that it travels, as they are.
-pub(crate) fn hold(recipe: &Recipe<'_>, desired: &mut DesiredState, name: &str) {
+/// Leaves a Secret, and what delivers it, as they are.
+pub(crate) fn keep_secret(recipe: &Recipe<'_>, desired: &mut DesiredState, name: &str) {
     let namespace = recipe.namespace();
     desired.kept.extend([
         Key::of::<Secret>(namespace, name),

@@ -14,7 +14,7 @@ pub(crate) use clouds::{CA, CLOUD, CLOUDS_YAML, DEFAULT, Login, Site, VOLUMES};
 #[cfg(test)]
 pub(crate) use credential_set::Used;
 pub(crate) use credential_set::{Credential, CredentialSet, SERVICE_USER};
-pub(crate) use delivery::{deliver, hold, write};
+pub(crate) use delivery::{deliver, keep_secret, write};
 pub(crate) use password::{ADMIN, Password};
 pub use users::{ID, SECRET, ServiceUser, service_users};
 pub(crate) use users::{by_name, consumers, removed_users};
