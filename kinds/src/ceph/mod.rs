@@ -27,6 +27,13 @@ kinds! { Spec "ceph.rook.io" "v1":
     CephObjectStoreUser "CephObjectStoreUser" "cephobjectstoreusers",
 }
 
+/// The kinds whose objects contain data.
+pub const DATA_KINDS: [&str; 3] = [
+    CephBlockPool::KIND.kind,
+    CephFilesystem::KIND.kind,
+    CephObjectStore::KIND.kind,
+];
+
 /// Spec of a CephBlockPool: an RBD pool.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

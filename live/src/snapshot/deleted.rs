@@ -2,7 +2,7 @@
 //! (crossplane, internal/controller/apiextensions/composite/reconciler.go: `meta.WasDeleted`), so that the claim's own status says nothing.
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
-use c5c3_kinds::ceph::{CephBlockPool, CephFilesystem, CephObjectStore};
+use c5c3_kinds::ceph::DATA_KINDS;
 use c5c3_kinds::provider_kubernetes::{NAMESPACED_OBJECT, OBJECT};
 use c5c3_kinds::{ResourceKind, Spec};
 use c5c3_plan::{ClaimKind, Manifest};
@@ -13,13 +13,6 @@ use crate::cluster::Cluster;
 
 /// The kinds by which provider-kubernetes shows an object of another cluster, of cluster-scoped and of namespaced composites.
 pub(super) const OBJECTS: [ResourceKind; 2] = [OBJECT, NAMESPACED_OBJECT];
-
-/// The kinds of Rook that have data.
-const DATA: [&str; 3] = [
-    CephBlockPool::KIND.kind,
-    CephFilesystem::KIND.kind,
-    CephObjectStore::KIND.kind,
-];
 
 /// The conditions that are True while Rook doesn't delete an object because of what is in it (rook, pkg/apis/ceph.rook.io/v1/types.go).
 const BLOCKED: [&str; 2] = ["PoolDeletionIsBlocked", "DeletionIsBlocked"];
@@ -142,7 +135,7 @@ pub(super) fn drain(object: &Manifest) -> Option<(&str, &str)> {
 /// What is left of an object with data, and what Rook says of it.
 pub(super) fn data(object: &Manifest) -> Option<Data<'_>> {
     let kind = object.text("/spec/forProvider/manifest/kind");
-    if !DATA.contains(&kind) {
+    if !DATA_KINDS.contains(&kind) {
         return None;
     }
     let name = object.text("/spec/forProvider/manifest/metadata/name");

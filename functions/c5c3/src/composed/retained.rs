@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
 use c5c3_kinds::Spec;
-use c5c3_kinds::ceph::{CephBlockPool, CephFilesystem, CephObjectStore};
+use c5c3_kinds::ceph::DATA_KINDS;
 use c5c3_kinds::crossplane::USAGE;
 use function_protocol::{Document, Fatal};
 use serde::Serialize;
@@ -15,14 +15,6 @@ use super::{CREATE_ONLY, Composed, Kept};
 use crate::manifest::ObjectMeta;
 use crate::observed::IgnoredStatus;
 use crate::ownership::Ownership;
-
-/// Kinds that hold data or servers.
-const HOLDERS: [&str; 4] = [
-    CephBlockPool::KIND.kind,
-    CephFilesystem::KIND.kind,
-    CephObjectStore::KIND.kind,
-    SHARE,
-];
 
 const SHARE: &str = HypervisorShareSpec::KIND.kind;
 
@@ -50,7 +42,12 @@ struct Leftover<'a> {
 
 impl Leftover<'_> {
     fn holds_data(&self) -> bool {
-        HOLDERS.contains(&self.kind.as_str()) && !self.is_empty
+        self.may_hold_data() && !self.is_empty
+    }
+
+    /// Whether its kind is one that holds data or servers.
+    fn may_hold_data(&self) -> bool {
+        DATA_KINDS.contains(&self.kind.as_str()) || self.kind == SHARE
     }
 
     /// Whether this is in a cluster, or the key of one that was pulled into the control plane's.
@@ -106,7 +103,7 @@ impl Composed<'_> {
         };
         let is_kept = |leftover: &&Leftover<'_>| {
             is_retained(leftover)
-                || !HOLDERS.contains(&leftover.kind.as_str())
+                || !leftover.may_hold_data()
                     && clusters.iter().any(|cluster| leftover.belongs_to(cluster))
         };
         let mut kept: BTreeMap<&str, &Document> = leftovers
