@@ -2,7 +2,7 @@
 
 mod kinds;
 mod retained;
-mod travel;
+mod transfer;
 mod usages;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,8 +24,8 @@ use crate::ownership::{Foreign, Owner, Ownership};
 use crate::transitions;
 
 pub use kinds::is_composed;
-pub use travel::REFRESH;
-use travel::is_refreshed;
+pub use transfer::REFRESH;
+use transfer::is_refreshed;
 
 /// What the provider may do with an object that the composite isn't known to own: never change or delete it.
 const CREATE_ONLY: &[&str] = &["Observe", "Create"];

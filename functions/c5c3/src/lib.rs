@@ -1,7 +1,7 @@
 //! The composers of the four claims: OpenStackCluster, ControlPlaneCluster, HypervisorCluster and StorageCluster.
 //!
 //! One function serves all four: [`Claims`] looks at the composite's kind and hands over to the recipe for it. What a
-//! site decides (replicas for each size, Gardener's profiles, where secrets travel) comes from the Composition's input,
+//! site decides (replicas for each size, Gardener's profiles, the secret store) comes from the Composition's input,
 //! [`input`]. What is composed for whom is in each recipe's module: [`openstack`] and [`cluster`].
 
 pub mod cluster;

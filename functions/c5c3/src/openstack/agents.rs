@@ -50,7 +50,7 @@ impl Recipe<'_> {
                 .site
                 .creation_in_namespace()
                 .when(exists || composed.is_rendered());
-            let pushed = composed.travel(&resource, control_plane, push, creation)?;
+            let pushed = composed.transfer(&resource, control_plane, push, creation)?;
             waiting.extend(pushed.waiting);
             sources.push((source, pushed.done));
         }
@@ -80,7 +80,7 @@ impl Recipe<'_> {
         for (source, pushed) in sources {
             let pull = self.pull_source(source);
             let resource = format!("pull-agents-{}-{cluster}", source.name);
-            let pulled = composed.travel(&resource, cluster, pull, creation.when(*pushed))?;
+            let pulled = composed.transfer(&resource, cluster, pull, creation.when(*pushed))?;
             waiting.extend(pulled.waiting);
         }
         Ok(waiting)

@@ -47,7 +47,7 @@ impl Recipe<'_> {
                 MONITORS,
             );
             let resource = format!("push-monitors-{cluster}");
-            let monitors = composed.travel(&resource, cluster, monitors, creation)?;
+            let monitors = composed.transfer(&resource, cluster, monitors, creation)?;
             waiting.extend(monitors.waiting);
             for client in &storage.clients {
                 waiting.extend(self.key(storage, *client, monitors.done, composed)?);
@@ -71,7 +71,7 @@ impl Recipe<'_> {
         let push = self.push_key(user.clone(), secret, user.clone(), path.clone(), "key");
         let resource = format!("push-{}-{cluster}", client.service());
         let is_made = ceph::is_ready(&client.resource(cluster), composed);
-        let pushed = composed.travel(&resource, cluster, push, creation.when(is_made))?;
+        let pushed = composed.transfer(&resource, cluster, push, creation.when(is_made))?;
 
         let name = secret_name(client, cluster);
         let spec = ExternalSecret {
@@ -97,7 +97,7 @@ impl Recipe<'_> {
         let resource = self::resource(client, cluster);
         let control_plane = self.site.control_plane.name.name();
         let creation = creation.when(has_monitors && pushed.done);
-        let pulled = composed.travel(&resource, control_plane, pull, creation)?;
+        let pulled = composed.transfer(&resource, control_plane, pull, creation)?;
         Ok(pushed.waiting.into_iter().chain(pulled.waiting).collect())
     }
 

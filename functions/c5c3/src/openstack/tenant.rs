@@ -72,13 +72,13 @@ impl Recipe<'_> {
         let push = Manifest::new(&self.names.namespace(), name.clone(), push);
         let creation = self.site.creation_in_namespace().when(source.is_some());
         let cluster = self.site.control_plane.name.name();
-        let pushes = composed.travel(PUSH, cluster, push, creation)?;
+        let pushes = composed.transfer(PUSH, cluster, push, creation)?;
 
         let (secret, store, labels) = (name.clone(), &preset.secret_store, BTreeMap::new());
         let pull = ExternalSecret::whole(secret, path, store, REFRESH, "Owner", labels);
         let pull = Manifest::new(namespace, name.clone(), pull);
         let creation = creation.when(pushes.done);
-        let pulls = composed.travel(PULL, &preset.provider_config, pull, creation)?;
+        let pulls = composed.transfer(PULL, &preset.provider_config, pull, creation)?;
         let is_own = composed.owns(PULL);
         let user = "the tenant's first user: see the condition AccessReady of the ControlPlane";
         let waits = pulls.waiting.or(pushes.waiting);

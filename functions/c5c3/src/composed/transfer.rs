@@ -1,4 +1,4 @@
-//! PushSecrets and ExternalSecrets, on which secrets travel between clusters.
+//! PushSecrets and ExternalSecrets, which transfer Secrets between clusters.
 
 use c5c3_kinds::Spec;
 use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
@@ -33,7 +33,7 @@ impl Composed<'_> {
     ///
     /// # Errors
     /// The name is taken by an earlier step of the pipeline.
-    pub fn travel<S: Serialize + Spec>(
+    pub fn transfer<S: Serialize + Spec>(
         &mut self,
         name: &str,
         cluster: &str,
