@@ -123,7 +123,7 @@ impl Composed<'_> {
         }
         for (name, document) in &kept {
             let mut kept = self.kept(name, document)?;
-            hold(&mut kept);
+            set_held(&mut kept);
             let metadata = ObjectMeta {
                 labels: BTreeMap::from([(RETAINED.to_owned(), "true".to_owned())]),
                 ..ObjectMeta::default()
@@ -144,7 +144,7 @@ impl Composed<'_> {
                 && !self.desired.contains(name)
                 && (is_protected(of) || kept.contains_key(by) || holders.contains(by))
             {
-                self.keep_hold(of, by)?;
+                self.keep_usage(of, by)?;
             }
         }
         let retained = leftovers.iter().filter(is_retained);
@@ -154,7 +154,7 @@ impl Composed<'_> {
 }
 
 /// Keeps a share from nodes that it doesn't have.
-fn hold(kept: &mut Kept) {
+fn set_held(kept: &mut Kept) {
     if let Some(manifest) = kept.spec.for_provider.get_mut("manifest")
         && manifest["kind"] == SHARE
         && let Some(spec) = manifest.get_mut("spec").and_then(Value::as_object_mut)

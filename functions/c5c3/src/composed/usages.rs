@@ -25,7 +25,7 @@ impl Composed<'_> {
     ///
     /// # Errors
     /// The name is taken by an earlier step of the pipeline.
-    pub fn hold<K: Claim>(
+    pub fn protect<K: Claim>(
         &mut self,
         composite: &Metadata,
         by: &str,
@@ -50,7 +50,7 @@ impl Composed<'_> {
     ///
     /// # Errors
     /// The observed Usage isn't one, or the name is taken by an earlier step.
-    pub fn keep_hold(&mut self, composite: &str, by: &str) -> Result<(), Fatal> {
+    pub fn keep_usage(&mut self, composite: &str, by: &str) -> Result<(), Fatal> {
         let name = name(composite, by);
         let Some(document) = self.observed(&name) else {
             return Ok(());

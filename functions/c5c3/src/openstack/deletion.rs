@@ -34,7 +34,7 @@ impl Recipe<'_> {
                     "volumes and images are deleted through the control plane",
                 )?;
                 composed.order(NAMESPACE, &data, "its data go before the namespace")?;
-                hold(pool, &data, composed)?;
+                protect(pool, &data, composed)?;
             }
             for user in users(storage) {
                 composed.order(
@@ -59,17 +59,17 @@ impl Recipe<'_> {
                 "its nodes are drained through the control plane's Nova",
             )?;
             composed.order(NAMESPACE, &share, "its nodes go before the namespace")?;
-            hold(pool, &share, composed)?;
+            protect(pool, &share, composed)?;
             let agents = agents::namespace(pool.name.name());
             composed.order(&agents, &share, "its agents read Secrets there")?;
             if composed.exists(&agents) {
-                hold(pool, &agents, composed)?;
+                protect(pool, &agents, composed)?;
             }
         }
         if self.site.owner.root_is_foreign() {
-            return composed.keep_hold(self.site.control_plane.name.name(), NAMESPACE);
+            return composed.keep_usage(self.site.control_plane.name.name(), NAMESPACE);
         }
-        hold(&self.site.control_plane, NAMESPACE, composed)
+        protect(&self.site.control_plane, NAMESPACE, composed)
     }
 }
 
@@ -98,12 +98,12 @@ fn users(storage: &Storage) -> Vec<String> {
 }
 
 /// Keeps a pool while a claim has something in it.
-fn hold<K: Pool>(pool: &Named<K>, by: &str, composed: &mut Composed<'_>) -> Result<(), Fatal> {
+fn protect<K: Pool>(pool: &Named<K>, by: &str, composed: &mut Composed<'_>) -> Result<(), Fatal> {
     match &pool.composite {
         Some(composite) => {
             let reason = format!("an OpenStackCluster consumes this {}", K::NOUN);
-            composed.hold::<K>(&composite.metadata, by, &reason)
+            composed.protect::<K>(&composite.metadata, by, &reason)
         }
-        None => composed.keep_hold(pool.name.name(), by),
+        None => composed.keep_usage(pool.name.name(), by),
     }
 }
