@@ -92,7 +92,7 @@ impl ObservedConditions {
     }
 
     /// Whether this type was observed with the same status and reason.
-    pub(crate) fn hold(&self, condition: &Condition) -> bool {
+    pub(crate) fn contain(&self, condition: &Condition) -> bool {
         self.conditions.iter().any(|observed| {
             observed.r#type == condition.type_
                 && observed.status == condition.status.as_str()

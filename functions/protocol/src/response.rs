@@ -180,7 +180,7 @@ impl Response {
         if self.capabilities.lacks(Capability::Conditions) {
             return;
         }
-        if !self.observed_conditions.hold(&condition) {
+        if !self.observed_conditions.contain(&condition) {
             let severity = match severity {
                 Severity::Normal => v1::Severity::Normal,
                 Severity::Warning => v1::Severity::Warning,
