@@ -19,7 +19,7 @@ use crate::ttl::set_ttl;
 pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> {
     let claim: Composite<ControlPlaneClusterSpec, ControlPlaneClusterStatus> =
         request.composite()?;
-    let cluster = Cluster::survey(&claim.metadata, request)?;
+    let cluster = Cluster::read(&claim.metadata, request)?;
     let spec = &claim.spec;
     let consumers = cluster.consumers(spec, &claim.status.consumers, request, response)?;
 

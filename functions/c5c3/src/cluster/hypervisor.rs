@@ -40,7 +40,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let claim: Composite<HypervisorClusterSpec, HypervisorClusterStatus> = request.composite()?;
     let spec = &claim.spec;
     check_name(&claim.metadata, &spec.name)?;
-    let cluster = Cluster::survey(&claim.metadata, request)?;
+    let cluster = Cluster::read(&claim.metadata, request)?;
     let mode = spec.sharing_mode();
     let consumers = cluster.consumers(spec, &claim.status.consumers, request, response)?;
     let size = size::accepted(&cluster, &claim, &consumers, request, response)?;

@@ -32,7 +32,7 @@ impl<'a> Cluster<'a> {
     ///
     /// # Errors
     /// The Composition's input can't be used, or it names a provider configuration like the cluster.
-    fn survey(metadata: &'a Metadata, request: &Request) -> Result<Self, Fatal> {
+    fn read(metadata: &'a Metadata, request: &Request) -> Result<Self, Fatal> {
         let presets: ClusterPresets = input::read(request)?;
         let of_the_site = [
             &presets.gardener.provider_config,

@@ -39,7 +39,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let claim: Composite<StorageClusterSpec, StorageClusterStatus> = request.composite()?;
     let spec = &claim.spec;
     check_name(&claim.metadata, &spec.name)?;
-    let cluster = Cluster::survey(&claim.metadata, request)?;
+    let cluster = Cluster::read(&claim.metadata, request)?;
     let preset = cluster.presets.ceph.as_ref().ok_or_else(|| {
         Fatal::new("the Composition's input has no field ceph; StorageClusters need its image, storageClass and diskGib")
     })?;

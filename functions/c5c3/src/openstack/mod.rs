@@ -70,7 +70,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let running = Running::of(&preset.infrastructure, &existing, request)?;
     let parts = Part::all(&cluster.spec, &preset.share);
     let exceeded = part::exceeded(&cluster.spec, &preset.share);
-    let site = Site::survey(&cluster, &presets, &parts, request, response)?;
+    let site = Site::resolve(&cluster, &presets, &parts, request, response)?;
     let storages = Storages::of(&cluster, &site, request)?;
     let recipe = Recipe {
         cluster: &cluster,

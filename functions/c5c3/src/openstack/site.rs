@@ -36,11 +36,11 @@ pub struct Site {
 }
 
 impl Site {
-    /// Asks for everything the claim names.
+    /// Reads the pools that the claim names.
     ///
     /// # Errors
     /// The claim names no pool, or one twice.
-    pub fn survey(
+    pub fn resolve(
         cluster: &OpenStackCluster,
         presets: &OpenStackPresets,
         parts: &[Part],
