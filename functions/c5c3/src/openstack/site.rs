@@ -15,7 +15,7 @@ use crate::composed::Creation;
 use crate::input::OpenStackPresets;
 use crate::observed;
 use crate::ownership::Owner;
-use crate::pools::{Asker, Named, Pool};
+use crate::pools::{Named, Pool, Requester};
 
 /// What a claim consumes, as found.
 pub struct Site {
@@ -48,14 +48,15 @@ impl Site {
         response: &mut Response,
     ) -> Result<Site, Fatal> {
         let spec = &cluster.spec;
-        let asker = Asker {
+        let requester = Requester {
             claim: &cluster.metadata,
             spec,
             pool_namespace: &presets.pool_namespace,
         };
-        let mut control_plane = asker.find(request, response, &control_plane_cluster(spec)?, 1)?;
+        let mut control_plane =
+            requester.find(request, response, &control_plane_cluster(spec)?, 1)?;
         let mut hypervisors = find_all(
-            &asker,
+            &requester,
             request,
             response,
             spec.hypervisor_clusters
@@ -64,7 +65,7 @@ impl Site {
             "hypervisorClusters",
         )?;
         let mut storages = find_all(
-            &asker,
+            &requester,
             request,
             response,
             spec.storage_clusters.iter().zip(iter::repeat(1)),
@@ -163,7 +164,7 @@ fn control_plane_cluster(spec: &OpenStackClusterSpec) -> Result<PoolName, Fatal>
 }
 
 fn find_all<'a, K: Pool>(
-    asker: &Asker<'_>,
+    requester: &Requester<'_>,
     request: &Request,
     response: &mut Response,
     needed: impl Iterator<Item = (&'a PoolName, u32)>,
@@ -181,7 +182,7 @@ fn find_all<'a, K: Pool>(
                 K::NOUN
             )));
         }
-        found.push(asker.find(request, response, name, hosts)?);
+        found.push(requester.find(request, response, name, hosts)?);
     }
     if found.is_empty() {
         return Err(Fatal::new(format!(

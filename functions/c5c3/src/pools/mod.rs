@@ -217,7 +217,7 @@ impl<K: Pool> Named<K> {
 }
 
 /// The claim that requests pools.
-pub struct Asker<'a> {
+pub struct Requester<'a> {
     /// The claim's composite resource.
     pub claim: &'a Metadata,
     /// What the claim wants.
@@ -226,7 +226,7 @@ pub struct Asker<'a> {
     pub pool_namespace: &'a str,
 }
 
-impl Asker<'_> {
+impl Requester<'_> {
     /// Asks Crossplane for a cluster, and says what is known of it. The claim can't do without `hosts` of its nodes.
     ///
     /// # Errors

@@ -47,9 +47,9 @@ impl Driver for Slow {
 }
 
 /// Sends many requests that have the time in them, and one more once it has their responses.
-struct Asker;
+struct Requester;
 
-impl Operator for Asker {
+impl Operator for Requester {
     facts! { "test-operator", THING, Unordered, [] }
 
     fn composed(
@@ -76,7 +76,7 @@ async fn reconcile_reads_nothing_again_that_expires_while_it_reads_more() {
     let server = Server::default();
     let asked = Arc::new(Mutex::new(Vec::new()));
     let slow = Slow(Arc::clone(&asked));
-    let controller = controller(&server, vec![Box::new(Asker)], vec![Box::new(slow)]);
+    let controller = controller(&server, vec![Box::new(Requester)], vec![Box::new(slow)]);
     server.put(THING, "a", "one", json!({}));
     let (cache, api) = (&controller.cache, server.api());
     let is_known = || {
