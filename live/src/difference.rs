@@ -6,8 +6,8 @@ use c5c3_plan::{Applied, Key, Manifest, Paint};
 use serde_json::Value;
 use similar::TextDiff;
 
+use crate::comparable::{comparable, shown};
 use crate::error::Error;
-use crate::ours::{comparable, shown};
 
 /// What would change in a cluster, by kind and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

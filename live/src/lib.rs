@@ -7,11 +7,11 @@
 mod against;
 mod batch;
 mod cluster;
+mod comparable;
 mod difference;
 mod error;
 mod follow;
 mod json;
-mod ours;
 mod pool;
 mod screen;
 mod snapshot;
