@@ -55,7 +55,7 @@ pub const LARGEST: Size = Size {
     secret: 6_800,
 };
 
-/// Instructions of one call, in each way.
+/// Instructions of one call, in each mode.
 pub struct Count {
     /// The call.
     pub name: String,
@@ -63,11 +63,11 @@ pub struct Count {
     pub request: usize,
     /// Bytes of its response.
     pub response: usize,
-    /// See [`Way::Conventional`](crate::ways::Way).
+    /// See [`Mode::Conventional`](crate::mode::Mode).
     pub conventional: u64,
-    /// See [`Way::PassThrough`](crate::ways::Way).
+    /// See [`Mode::PassThrough`](crate::mode::Mode).
     pub pass_through: u64,
-    /// See [`Way::Compose`](crate::ways::Way).
+    /// See [`Mode::Compose`](crate::mode::Mode).
     pub compose: u64,
 }
 

@@ -10,10 +10,10 @@ use clap::ValueEnum;
 use crate::budget::Count;
 use crate::case::Case;
 use crate::division::Pool;
+use crate::mode::Mode;
 use crate::reconcile::Kind;
 use crate::report::{Counts, Measurements};
 use crate::size::Size;
-use crate::ways::Way;
 use crate::{Written, write};
 
 /// Repetitions of the shorter of two runs. The other one has twice as many, and their difference is what counts, so that first
@@ -33,15 +33,15 @@ pub fn all() -> Result<Measurements> {
     })
 }
 
-/// Counts every workload in every way.
+/// Counts every workload in every mode.
 fn calls() -> Result<Vec<Count>> {
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let workloads = write(folder.path())?.into_iter();
     let counts = workloads.map(|workload| {
         Ok(Count {
-            conventional: count(&workload, Way::Conventional)?,
-            pass_through: count(&workload, Way::PassThrough)?,
-            compose: count(&workload, Way::Compose)?,
+            conventional: count(&workload, Mode::Conventional)?,
+            pass_through: count(&workload, Mode::PassThrough)?,
+            compose: count(&workload, Mode::Compose)?,
             request: workload.request,
             response: workload.response,
             name: workload.name,
@@ -79,8 +79,8 @@ fn sizes() -> Result<Vec<(Kind, Size)>> {
 }
 
 /// Instructions of one call.
-fn count(workload: &Written, way: Way) -> Result<u64> {
-    once(&["repeat".into(), name(way)?, workload.path.clone().into()])
+fn count(workload: &Written, mode: Mode) -> Result<u64> {
+    once(&["repeat".into(), name(mode)?, workload.path.clone().into()])
 }
 
 /// The name of a value on the command line.

@@ -7,6 +7,7 @@ mod budget;
 mod case;
 mod count;
 mod division;
+mod mode;
 mod ovn;
 mod page;
 mod pool;
@@ -15,7 +16,6 @@ mod report;
 mod share;
 mod size;
 mod table;
-mod ways;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,8 +26,8 @@ use function_c5c3_fixtures::Workload;
 
 use case::Case;
 use division::Pool;
+use mode::Mode;
 use reconcile::Kind;
-use ways::Way;
 
 #[derive(Parser)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -45,7 +45,7 @@ enum Action {
     Requests { folder: PathBuf },
     /// Answers one of them the given number of times
     Repeat {
-        way: Way,
+        mode: Mode,
         /// A file of the folder, without its extension
         workload: PathBuf,
         times: usize,
@@ -79,13 +79,13 @@ fn run(arguments: Arguments) -> Result<()> {
         None => measure(arguments.write),
         Some(Action::Requests { folder }) => write(&folder).map(|_| ()),
         Some(Action::Repeat {
-            way,
+            mode,
             workload,
             times,
         }) => {
             let request = read(&workload.with_extension("request"))?;
             let response = read(&workload.with_extension("response"))?;
-            way.repeat(&request, &response, times)
+            mode.repeat(&request, &response, times)
         }
         Some(Action::Reconcile { kind, case, times }) => kind.repeat(case, times),
         Some(Action::Divide { pool, nodes, times }) => {
@@ -128,7 +128,7 @@ fn write(folder: &Path) -> Result<Vec<Written>> {
         .map(|workload| {
             let path = folder.join(&workload.name);
             let request = workload.bytes();
-            let response = ways::answer(&request)?;
+            let response = mode::answer(&request)?;
             for (extension, bytes) in [("request", &request), ("response", &response)] {
                 let file = path.with_extension(extension);
                 std::fs::write(&file, bytes)

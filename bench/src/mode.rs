@@ -1,4 +1,4 @@
-//! Ways to process a request.
+//! Modes in which the benchmark processes a request.
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -7,9 +7,9 @@ use function_protocol::v1::{RunFunctionRequest, RunFunctionResponse};
 use prost::Message;
 use std::hint::black_box;
 
-/// A way to process a request.
+/// How a request is processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Way {
+pub enum Mode {
     /// Decode it with `prost_types::Struct` and encode the response: the baseline of a conventional function in Rust.
     Conventional,
     /// Decode it with this project's messages and encode the response.
@@ -18,21 +18,21 @@ pub enum Way {
     Compose,
 }
 
-impl Way {
+impl Mode {
     /// Processes a request the given number of times.
     ///
     /// # Errors
     /// The bytes aren't a request and its response.
     pub fn repeat(self, request: &[u8], response: &[u8], times: usize) -> Result<()> {
         match self {
-            Way::Conventional => pass::<
+            Mode::Conventional => pass::<
                 conventional::RunFunctionRequest,
                 conventional::RunFunctionResponse,
             >(request, response, times),
-            Way::PassThrough => {
+            Mode::PassThrough => {
                 pass::<RunFunctionRequest, RunFunctionResponse>(request, response, times)
             }
-            Way::Compose => {
+            Mode::Compose => {
                 for _ in 0..times {
                     black_box(answer(black_box(request))?);
                 }
