@@ -45,7 +45,7 @@
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
 //!   time is up; [`throughout_until`] is for what must stay until something comes that follows it, [`throughout`] for what must
 //!   stay for a time, and [`never_until`] and [`never()`] for what no noise excuses.
-//! - A [`Sight`] is what a cloud has of a pool's hosts, which must never be in two clouds.
+//! - A [`CloudState`] is what a cloud has of a pool's hosts, which must never be in two clouds.
 //! - An [`OpenStack`] is the real Keystone, Glance and Placement of one release, asked what they read.
 //! - Each scenario has a network namespace, a folder and processes of its own, all gone when it ends, however it ends. A
 //!   failed scenario shows the ends of all logs, and its logs, events and objects are kept in `target/lab`.
@@ -59,6 +59,7 @@ mod ceph;
 mod charts;
 pub mod claims;
 mod cloud;
+mod cloud_state;
 mod cluster;
 mod crossplane;
 mod definitions;
@@ -100,7 +101,6 @@ mod scenario;
 mod secret_store;
 mod serve;
 mod shoots;
-mod sight;
 mod site;
 mod space;
 pub mod suite;
@@ -114,6 +114,7 @@ pub use browser::Browser;
 pub use c5c3_program::Build;
 pub use ceph::Ceph;
 pub use cloud::Cloud;
+pub use cloud_state::CloudState;
 pub use cluster::{Cluster, Etcd};
 pub use crossplane::{Crossplane, Release, SYSTEM};
 pub use eventually::{
@@ -147,5 +148,4 @@ pub use scenario::{in_lab, on_a_bare_machine};
 pub use secret_store::SecretStore;
 pub use serve::Server;
 pub use shoots::{shoot_faults, shoot_faults_without_gates};
-pub use sight::Sight;
 pub use site::{Replicas, Site};

@@ -14,7 +14,7 @@ AT_ONCE = {"connect_retries": 0, "timeout": 20}
 def look():
     """Prints again and again what Placement and Nova have."""
     while True:
-        seen = answered(sight)
+        seen = answered(cloud_state)
         if seen:
             print(json.dumps(seen), flush=True)
         else:
@@ -27,7 +27,7 @@ def now():
     return int(time.time() * 1000)
 
 
-def sight():
+def cloud_state():
     seen = {"since": now()}
     providers = PLACEMENT.get("/resource_providers", **AT_ONCE).json()["resource_providers"]
     hypervisors = NOVA.get("/os-hypervisors", **AT_ONCE).json()["hypervisors"]

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use lab::{
-    Cloud, Context, Fabric, Hypervisor, Image, Kind, Machine, Result, Sight, ensure, eventually,
-    kind, minutes, never_until, seconds,
+    Cloud, CloudState, Context, Fabric, Hypervisor, Image, Kind, Machine, Result, ensure,
+    eventually, kind, minutes, never_until, seconds,
 };
 
 use super::operators;
@@ -86,33 +86,35 @@ impl Site<'_> {
             if looked.get().elapsed() < PAUSE {
                 return Ok(());
             }
-            let sights = self.sights().await;
+            let states = self.states().await;
             looked.set(Instant::now());
             self.leases.are_exclusive()?;
             // The cluster's API server may be away. All is read once more in the end.
-            sights.map_or(Ok(()), |[first, second]| Sight::are_apart(&first, &second))
+            states.map_or(Ok(()), |[first, second]| {
+                CloudState::are_apart(&first, &second)
+            })
         })
         .await?;
-        let [first, second] = self.sights().await?;
+        let [first, second] = self.states().await?;
         never_until(FORBIDDEN, async { Ok(()) }, async || {
             self.leases.are_exclusive()?;
-            Sight::are_apart(&first, &second)
+            CloudState::are_apart(&first, &second)
         })
         .await?;
-        for (side, sights) in self.sides.iter().zip([first, second]) {
-            let longest = Sight::are_complete(&sights)?;
+        for (side, states) in self.sides.iter().zip([first, second]) {
+            let longest = CloudState::are_complete(&states)?;
             println!(
                 "{} was seen {} times, the longest pause was {longest} ms",
                 side.name,
-                sights.len()
+                states.len()
             );
         }
         Ok(())
     }
 
-    async fn sights(&self) -> Result<[Vec<Sight>; 2]> {
+    async fn states(&self) -> Result<[Vec<CloudState>; 2]> {
         let [first, second] = &self.sides;
-        Ok([first.sights().await?, second.sights().await?])
+        Ok([first.states().await?, second.states().await?])
     }
 
     /// Both have servers. The first gives a node with a server to the second, which gives it back with another server.
@@ -154,8 +156,8 @@ impl Site<'_> {
     /// The host of each server, by ID.
     async fn servers(&self) -> Result<BTreeMap<String, String>> {
         let [first, second] = &self.sides;
-        let mut servers = first.sight().await?.servers;
-        servers.extend(second.sight().await?.servers);
+        let mut servers = first.state().await?.servers;
+        servers.extend(second.state().await?.servers);
         Ok(servers)
     }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use lab::{
-    Cloud, Context, Hypervisor, Kind, Machine, Result, Sight, ensure, eventually, is, kind, minutes,
+    Cloud, CloudState, Context, Hypervisor, Kind, Machine, Result, ensure, eventually, is, kind,
+    minutes,
 };
 use provider_openstack::table::MEMCACHED;
 use serde_json::json;
@@ -75,13 +76,13 @@ impl Side {
     }
 
     /// What was seen of it until now.
-    pub async fn sights(&self) -> Result<Vec<Sight>> {
+    pub async fn states(&self) -> Result<Vec<CloudState>> {
         tasks::printed(&self.cloud, LOOK).await
     }
 
     /// What was seen of it last.
-    pub async fn sight(&self) -> Result<Sight> {
-        let last = tasks::last_printed::<Sight>(&self.cloud, LOOK).await?;
+    pub async fn state(&self) -> Result<CloudState> {
+        let last = tasks::last_printed::<CloudState>(&self.cloud, LOOK).await?;
         last.with_context(|| format!("nobody has seen {} yet", self.name))
     }
 
@@ -91,10 +92,10 @@ impl Side {
         eventually(&what, minutes(7), async || {
             let leased = BTreeSet::from_iter(leases.of(self.name, None));
             ensure!(leased.len() == count, "its share leases {leased:?}");
-            let sight = self.sight().await?;
+            let state = self.state().await?;
             ensure!(
-                sight.providers == leased && sight.hypervisors == leased && sight.ready == leased,
-                "its share leases {leased:?}, and it has {sight:?}"
+                state.providers == leased && state.hypervisors == leased && state.ready == leased,
+                "its share leases {leased:?}, and it has {state:?}"
             );
             // Ready alone needs one host. A server on another one fails while ovn-controller doesn't run there.
             let share = self.cloud.cluster.get(SHARE, self.name).await?;
@@ -120,10 +121,10 @@ impl Side {
 
     /// Boots so many further servers.
     pub async fn boots(&self, count: usize) -> Result<()> {
-        let before = self.sight().await?.servers.len();
+        let before = self.state().await?.servers.len();
         self.does(&format!("boot-{count}")).await?;
         eventually("the new servers are seen", minutes(2), async || {
-            let servers = self.sight().await?.servers;
+            let servers = self.state().await?.servers;
             ensure!(servers.len() == before + count, "{servers:?} are");
             Ok(())
         })
@@ -132,7 +133,7 @@ impl Side {
 
     /// Its servers on a host.
     pub async fn servers_on(&self, host: &str) -> Result<Vec<String>> {
-        let servers = self.sight().await?.servers.into_iter();
+        let servers = self.state().await?.servers.into_iter();
         let servers = servers.filter(|(_, place)| place == host);
         Ok(servers.map(|(id, _)| id).collect())
     }
@@ -174,8 +175,8 @@ impl Side {
     pub async fn has_report(&self, host: &str, after: i64) -> Result<()> {
         let what = format!("nova-compute of {} on {host} reports", self.name);
         eventually(&what, minutes(7), async || {
-            let sight = self.sight().await?;
-            ensure!(sight.has_report(host, after), "{} has {sight:?}", self.name);
+            let state = self.state().await?;
+            ensure!(state.has_report(host, after), "{} has {state:?}", self.name);
             Ok(())
         })
         .await

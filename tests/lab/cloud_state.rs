@@ -18,7 +18,7 @@ const UP: Duration = seconds(60 + 5);
 
 /// What a cloud has, by answers that came between two moments.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub struct Sight {
+pub struct CloudState {
     /// When the first question was asked, in milliseconds since 1970.
     pub since: i64,
     /// When the last answer had come.
@@ -35,8 +35,8 @@ pub struct Sight {
     pub servers: BTreeMap<String, String>,
 }
 
-impl Sight {
-    /// Fine if no host was in both clouds, whose sights are in order of time. A host was in a cloud at a moment if the cloud had it both
+impl CloudState {
+    /// Fine if no host was in both clouds, whose states are in order of time. A host was in a cloud at a moment if the cloud had it both
     /// before and after that, so that questions at slightly different times find no host in two clouds that was handed over between
     /// them.
     ///
@@ -51,8 +51,8 @@ impl Sight {
     ///
     /// # Errors
     /// When nobody has asked for too long.
-    pub fn are_complete(sights: &[Self]) -> Result<i64> {
-        let pauses = sights.windows(2).map(|two| two[1].since - two[0].until);
+    pub fn are_complete(states: &[Self]) -> Result<i64> {
+        let pauses = states.windows(2).map(|two| two[1].since - two[0].until);
         let longest = pauses.max().context("nobody has watched")?;
         ensure!(longest < gap(), "for {longest} ms nobody has watched");
         Ok(longest)
@@ -76,11 +76,11 @@ fn gap() -> i64 {
     i64::try_from(scaled(GAP).as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Fine if no sight of the other cloud has a host that this one had before and after it.
-fn are_apart_in(one: &[Sight], other: &[Sight]) -> Result<()> {
-    for sight in other {
-        let before = one.partition_point(|it| it.until <= sight.since);
-        let after = one.partition_point(|it| it.since < sight.until);
+/// Fine if no state of the other cloud has a host that this one had before and after it.
+fn are_apart_in(one: &[CloudState], other: &[CloudState]) -> Result<()> {
+    for state in other {
+        let before = one.partition_point(|it| it.until <= state.since);
+        let after = one.partition_point(|it| it.since < state.until);
         let before = before.checked_sub(1).and_then(|last| one.get(last));
         let Some((before, after)) = before.zip(one.get(after)) else {
             continue;
@@ -88,13 +88,13 @@ fn are_apart_in(one: &[Sight], other: &[Sight]) -> Result<()> {
         if after.since - before.until >= gap() {
             continue;
         }
-        let (hosts, before_hosts, after_hosts) = (sight.hosts(), before.hosts(), after.hosts());
+        let (hosts, before_hosts, after_hosts) = (state.hosts(), before.hosts(), after.hosts());
         let mut both = hosts
             .into_iter()
             .filter(|host| before_hosts.contains(host) && after_hosts.contains(host));
         if let Some(host) = both.next() {
             bail!(
-                "{host} is in two clouds: one has {sight:?}, the other had {before:?} and has {after:?}"
+                "{host} is in two clouds: one has {state:?}, the other had {before:?} and has {after:?}"
             );
         }
     }
@@ -105,76 +105,78 @@ fn are_apart_in(one: &[Sight], other: &[Sight]) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Sights of one cloud, a second each: when, and which providers and hypervisors it has then.
-    fn sights(seen: &[(i64, &[&str], &[&str])]) -> Vec<Sight> {
+    /// States of one cloud, a second each: when, and which providers and hypervisors it has then.
+    fn states(seen: &[(i64, &[&str], &[&str])]) -> Vec<CloudState> {
         let set = |names: &[&str]| names.iter().copied().map(str::to_owned).collect();
-        let sights = seen.iter().map(|(second, providers, hypervisors)| Sight {
-            since: second * 1000,
-            until: second * 1000 + 900,
-            providers: set(providers),
-            hypervisors: set(hypervisors),
-            ..Sight::default()
-        });
-        sights.collect()
+        let states = seen
+            .iter()
+            .map(|(second, providers, hypervisors)| CloudState {
+                since: second * 1000,
+                until: second * 1000 + 900,
+                providers: set(providers),
+                hypervisors: set(hypervisors),
+                ..CloudState::default()
+            });
+        states.collect()
     }
 
     #[test]
-    fn sights_of_a_host_that_is_handed_over_and_back_are_apart() {
-        let first = sights(&[
+    fn cloud_states_of_a_host_that_is_handed_over_and_back_are_apart() {
+        let first = states(&[
             (0, &["a"], &["a"]),
             (1, &["a"], &[]),
             (2, &[], &[]),
             (80, &[], &[]),
             (81, &["a"], &["a"]),
         ]);
-        let second = sights(&[
+        let second = states(&[
             (0, &["b"], &["b"]),
             (2, &["b"], &["b"]),
             (3, &["a", "b"], &["b"]),
             (79, &["a", "b"], &["a", "b"]),
             (80, &["b"], &["b"]),
         ]);
-        Sight::are_apart(&first, &second).unwrap();
+        CloudState::are_apart(&first, &second).unwrap();
     }
 
     #[test]
-    fn sights_with_a_host_of_two_clouds_are_refused() {
+    fn cloud_states_with_a_host_of_two_clouds_are_refused() {
         for (providers, hypervisors) in [(&["a"][..], &[][..]), (&[][..], &["a"][..])] {
-            let first = sights(&[(0, &["a"], &[]), (1, &["a"], &[]), (2, &["a"], &[])]);
-            let second = sights(&[(0, &[], &[]), (1, providers, hypervisors), (2, &[], &[])]);
-            let error = Sight::are_apart(&first, &second).unwrap_err();
+            let first = states(&[(0, &["a"], &[]), (1, &["a"], &[]), (2, &["a"], &[])]);
+            let second = states(&[(0, &[], &[]), (1, providers, hypervisors), (2, &[], &[])]);
+            let error = CloudState::are_apart(&first, &second).unwrap_err();
             assert!(error.to_string().contains("is in two clouds"), "{error}");
-            Sight::are_apart(&second, &first).unwrap_err();
+            CloudState::are_apart(&second, &first).unwrap_err();
         }
     }
 
     #[test]
-    fn sights_that_begin_later_in_one_cloud_are_refused_by_the_other_cloud() {
-        let first = sights(&[(0, &["a"], &[]), (9, &["a"], &[])]);
-        let second = sights(&[(3, &["a"], &[])]);
-        Sight::are_apart(&second, &first).unwrap_err();
+    fn cloud_states_that_begin_later_in_one_cloud_are_refused_by_the_other_cloud() {
+        let first = states(&[(0, &["a"], &[]), (9, &["a"], &[])]);
+        let second = states(&[(3, &["a"], &[])]);
+        CloudState::are_apart(&second, &first).unwrap_err();
     }
 
     #[test]
     fn nova_compute_has_reported_if_it_is_up_a_minute_later() {
-        let sight = |second: i64, up: &[&str]| Sight {
+        let state = |second: i64, up: &[&str]| CloudState {
             since: second * 1000,
             up: up.iter().copied().map(str::to_owned).collect(),
-            ..Sight::default()
+            ..CloudState::default()
         };
-        assert!(sight(100, &["a"]).has_report("a", 30_000));
-        assert!(!sight(100, &["a"]).has_report("a", 40_000));
-        assert!(!sight(100, &["a"]).has_report("a", 110_000));
-        assert!(!sight(100, &["b"]).has_report("a", 30_000));
+        assert!(state(100, &["a"]).has_report("a", 30_000));
+        assert!(!state(100, &["a"]).has_report("a", 40_000));
+        assert!(!state(100, &["a"]).has_report("a", 110_000));
+        assert!(!state(100, &["b"]).has_report("a", 30_000));
     }
 
     #[test]
-    fn sights_with_a_long_pause_are_incomplete() {
-        let complete = sights(&[(0, &[], &[]), (1, &[], &[]), (31, &[], &[])]);
-        assert_eq!(Sight::are_complete(&complete).unwrap(), 29_100);
+    fn cloud_states_with_a_long_pause_are_incomplete() {
+        let complete = states(&[(0, &[], &[]), (1, &[], &[]), (31, &[], &[])]);
+        assert_eq!(CloudState::are_complete(&complete).unwrap(), 29_100);
         let late = gap() / 1000 + 2;
-        for incomplete in [sights(&[]), sights(&[(0, &[], &[]), (late, &[], &[])])] {
-            Sight::are_complete(&incomplete).unwrap_err();
+        for incomplete in [states(&[]), states(&[(0, &[], &[]), (late, &[], &[])])] {
+            CloudState::are_complete(&incomplete).unwrap_err();
         }
     }
 }
