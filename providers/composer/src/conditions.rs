@@ -96,11 +96,11 @@ impl Progress {
 
 /// The conditions of a resource, in the order in which they are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conditions(Vec<Said>);
+pub struct Conditions(Vec<Reported>);
 
 /// A condition, with what its fields don't contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Said {
+struct Reported {
     condition: Condition,
     /// Whether something is wrong, as opposed to pending.
     is_failed: bool,
@@ -110,7 +110,7 @@ struct Said {
     counts: bool,
 }
 
-impl Said {
+impl Reported {
     fn of(condition: Condition) -> Self {
         Self {
             condition,
@@ -141,32 +141,32 @@ const UNKNOWN: &str = "Unknown";
 
 impl From<Vec<Condition>> for Conditions {
     fn from(conditions: Vec<Condition>) -> Self {
-        Self(conditions.into_iter().map(Said::of).collect())
+        Self(conditions.into_iter().map(Reported::of).collect())
     }
 }
 
 impl Conditions {
     /// Sets a condition, for instance `KeystoneReady`.
     pub fn set(&mut self, type_: &str, progress: &Progress) {
-        self.say(type_, progress, true);
+        self.report(type_, progress, true);
     }
 
     /// Sets a condition that Ready doesn't wait for: it may be False while the resource serves.
     pub fn note(&mut self, type_: &str, progress: &Progress) {
-        self.say(type_, progress, false);
+        self.report(type_, progress, false);
     }
 
     /// Sets a condition about a result, which Ready doesn't wait for either. Unlike what isn't ready, a result that is waited for
     /// isn't False but Unknown.
     pub fn note_result(&mut self, type_: &str, progress: &Progress) {
         self.note(type_, progress);
-        let said = self.0.iter_mut().find(|said| said.is(type_));
-        if let (Some(said), Progress::Waiting { .. }) = (said, progress) {
-            UNKNOWN.clone_into(&mut said.condition.status);
+        let reported = self.0.iter_mut().find(|reported| reported.is(type_));
+        if let (Some(reported), Progress::Waiting { .. }) = (reported, progress) {
+            UNKNOWN.clone_into(&mut reported.condition.status);
         }
     }
 
-    fn say(&mut self, type_: &str, progress: &Progress, counts: bool) {
+    fn report(&mut self, type_: &str, progress: &Progress, counts: bool) {
         let (status, reason, message) = match progress {
             Progress::Ready => ("True", Reason::Ready, ""),
             Progress::Waiting { reason, message }
@@ -182,37 +182,37 @@ impl Conditions {
             message: message.to_owned(),
             ..Condition::default()
         };
-        let said = Said {
+        let reported = Reported {
             condition,
             is_failed: matches!(progress, Progress::Failed { .. }),
             is_stalled: matches!(progress, Progress::Failed { is_stalled, .. } if *is_stalled),
             counts,
         };
         match self.0.iter_mut().find(|other| other.is(type_)) {
-            Some(other) => *other = said,
-            None => self.0.push(said),
+            Some(other) => *other = reported,
+            None => self.0.push(reported),
         }
     }
 
     /// Returns the types that aren't True because something is wrong, with Ready where it repeats one of them.
     pub fn failed(&self) -> BTreeSet<String> {
-        let failed = self.0.iter().filter(|said| said.is_failed);
+        let failed = self.0.iter().filter(|reported| reported.is_failed);
         let ready = self.broken().filter(|broken| broken.is_failed);
         failed
-            .map(|said| said.condition.type_.clone())
+            .map(|reported| reported.condition.type_.clone())
             .chain(ready.map(|_| READY.to_owned()))
             .collect()
     }
 
     /// Returns the first that isn't True of those that Ready waits for.
-    fn broken(&self) -> Option<&Said> {
-        let mut counted = self.0.iter().filter(|said| said.counts);
-        counted.find(|said| said.condition.status != "True")
+    fn broken(&self) -> Option<&Reported> {
+        let mut counted = self.0.iter().filter(|reported| reported.counts);
+        counted.find(|reported| reported.condition.status != "True")
     }
 
     /// Returns Stalled or Reconciling, with the message of what Ready waits for; none while the resource is Ready.
     fn activity(&self) -> Option<Condition> {
-        let ready = self.0.iter().find(|said| said.is(READY));
+        let ready = self.0.iter().find(|reported| reported.is(READY));
         let why = ready.or(self.broken())?;
         let type_ = match why.is_stalled {
             true => STALLED,
@@ -236,7 +236,7 @@ impl Conditions {
         now: Timestamp,
     ) -> Vec<Condition> {
         self.0
-            .retain(|said| !said.is(STALLED) && !said.is(RECONCILING));
+            .retain(|reported| !reported.is(STALLED) && !reported.is(RECONCILING));
         let activity = self.activity();
         let ready = match self.broken() {
             Some(broken) => Condition {
@@ -251,8 +251,8 @@ impl Conditions {
                 ..Condition::default()
             },
         };
-        let is_told = self.0.iter().any(|said| said.is(READY));
-        let conditions = self.0.into_iter().map(|said| said.condition);
+        let is_told = self.0.iter().any(|reported| reported.is(READY));
+        let conditions = self.0.into_iter().map(|reported| reported.condition);
         let ready = Some(ready).filter(|_| !is_told);
         let mut conditions: Vec<Condition> = conditions.chain(ready).chain(activity).collect();
         for condition in &mut conditions {
