@@ -34,13 +34,13 @@ pub async fn follow<E: From<Error>>(
     mut show: impl FnMut(&str) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut kinds = Vec::new();
-    for sought in served(cluster).await? {
+    for listed in served(cluster).await? {
         // Looked at once before, so that what is forbidden is said and not tried for ever.
         let _ = cluster
-            .list(&sought.api_version, &sought.kind, sought.selector)
+            .list(&listed.api_version, &listed.kind, listed.selector)
             .await?;
-        let kind = cluster.served(&sought.api_version, &sought.kind).await?;
-        kinds.extend(kind.map(|kind| (kind, sought.selector)));
+        let kind = cluster.served(&listed.api_version, &listed.kind).await?;
+        kinds.extend(kind.map(|kind| (kind, listed.selector)));
     }
     let mut heard = Heard::of(kinds.len());
     let news = news(cluster, kinds);

@@ -37,9 +37,9 @@ pub enum Form {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot(pub BTreeMap<Key, Manifest>);
 
-/// A kind that is looked at, and the labels that its objects must have.
+/// A kind that is listed, and the labels that its objects must have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Sought {
+pub(crate) struct ListedKind {
     pub api_version: String,
     pub kind: String,
     pub selector: &'static str,
@@ -56,9 +56,9 @@ pub async fn status(cluster: &Cluster, selection: &Selection, form: Form) -> Res
     let mut snapshot = Snapshot::default();
     let served = served(cluster).await?;
     let objects = left::objects_of_claims(cluster, selection).await;
-    for sought in served {
+    for listed in served {
         let found = cluster
-            .list(&sought.api_version, &sought.kind, sought.selector)
+            .list(&listed.api_version, &listed.kind, listed.selector)
             .await?;
         for manifest in found {
             snapshot.insert(manifest);
@@ -81,15 +81,15 @@ pub async fn status(cluster: &Cluster, selection: &Selection, form: Form) -> Res
 ///
 /// # Errors
 /// It serves neither ControlPlanes nor claims.
-pub(crate) async fn served(cluster: &Cluster) -> Result<BTreeSet<Sought>, Error> {
+pub(crate) async fn served(cluster: &Cluster) -> Result<BTreeSet<ListedKind>, Error> {
     let mut served = BTreeSet::new();
-    for sought in sought() {
+    for listed in listed_kinds() {
         if cluster
-            .served(&sought.api_version, &sought.kind)
+            .served(&listed.api_version, &listed.kind)
             .await?
             .is_some()
         {
-            served.insert(sought);
+            served.insert(listed);
         }
     }
     match served.iter().any(is_control_plane_or_claim) {
@@ -99,33 +99,33 @@ pub(crate) async fn served(cluster: &Cluster) -> Result<BTreeSet<Sought>, Error>
 }
 
 /// Whether a cluster with this kind is a control plane cluster, or a management cluster, which has claims alone.
-fn is_control_plane_or_claim(sought: &Sought) -> bool {
+fn is_control_plane_or_claim(listed: &ListedKind) -> bool {
     let mut claims = ClaimKind::ALL.into_iter();
-    sought.kind == "ControlPlane" || claims.any(|claim| claim.name() == sought.kind)
+    listed.kind == "ControlPlane" || claims.any(|claim| claim.name() == listed.kind)
 }
 
 /// Claims, the resources of our operators, and what they make, but no Secrets: who looks at how things are needs no right to
 /// read those.
-fn sought() -> BTreeSet<Sought> {
-    let claims = ClaimKind::ALL.into_iter().map(|kind| Sought {
+fn listed_kinds() -> BTreeSet<ListedKind> {
+    let claims = ClaimKind::ALL.into_iter().map(|kind| ListedKind {
         api_version: kind.api_version(),
         kind: kind.name().to_owned(),
         selector: "",
     });
-    let of = |kind: ResourceKind, selector| Sought {
+    let of = |kind: ResourceKind, selector| ListedKind {
         api_version: kind.api_version(),
         kind: kind.kind.to_owned(),
         selector,
     };
     let operators = control_plane_operators().into_iter();
-    let subjects: BTreeSet<Sought> = operators.map(|one| of(one.subject(), "")).collect();
+    let subjects: BTreeSet<ListedKind> = operators.map(|one| of(one.subject(), "")).collect();
     let made = composed().into_iter().filter(|kind| *kind != Secret::KIND);
     let made = made.map(|kind| of(kind, Owner::KIND));
-    let is_subject = |sought: &Sought| {
+    let is_subject = |listed: &ListedKind| {
         let mut subjects = subjects.iter();
-        subjects.any(|other| other.kind == sought.kind && other.api_version == sought.api_version)
+        subjects.any(|other| other.kind == listed.kind && other.api_version == listed.api_version)
     };
-    let made: Vec<Sought> = made.filter(|sought| !is_subject(sought)).collect();
+    let made: Vec<ListedKind> = made.filter(|listed| !is_subject(listed)).collect();
     claims.chain(subjects).chain(made).collect()
 }
 

@@ -142,8 +142,8 @@ fn a_name_picks_with_or_without_the_namespace() {
 
 #[test]
 fn management_cluster_is_known_by_its_claims() {
-    let own = sought().into_iter().filter(is_control_plane_or_claim);
-    let kinds: BTreeSet<String> = own.map(|sought| sought.kind).collect();
+    let own = listed_kinds().into_iter().filter(is_control_plane_or_claim);
+    let kinds: BTreeSet<String> = own.map(|listed| listed.kind).collect();
     let expected = [
         "ControlPlane",
         "ControlPlaneCluster",
@@ -179,9 +179,9 @@ fn programs_read_the_same_as_people() {
 
 #[test]
 fn no_secret_is_ever_asked_for() {
-    let sought = sought();
-    assert!(sought.iter().any(|sought| sought.kind == "MariaDB"));
-    assert!(sought.iter().all(|sought| sought.kind != "Secret"));
+    let kinds = listed_kinds();
+    assert!(kinds.iter().any(|listed| listed.kind == "MariaDB"));
+    assert!(kinds.iter().all(|listed| listed.kind != "Secret"));
 }
 
 /// An Object of a HypervisorShare whose nodes are drained.
