@@ -24,7 +24,7 @@ use provider_openstack::{
     Prerequisite, Rotations, SERVICES, exclusive, number, numbered, replaced,
 };
 
-use self::step::{Memory, Pace, Stage, Step, step};
+use self::step::{Memory, Schedule, Stage, Step, step};
 use crate::catalogue::{TENANT, TENANT_PASSWORD};
 use crate::credentials::{ADMIN, CredentialSet, Password, by_name, consumers};
 
@@ -56,8 +56,9 @@ impl Composer for CredentialRotationComposer {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<CredentialRotationStatus, Failure> {
-        let found = pace(&subject.spec).and_then(|pace| Ok((pace, target(subject, observed)?)));
-        let (pace, (user, set)) = match found {
+        let found =
+            schedule(&subject.spec).and_then(|schedule| Ok((schedule, target(subject, observed)?)));
+        let (schedule, (user, set)) = match found {
             Ok(found) => found,
             Err(progress) => {
                 desired.conditions.set("RotationScheduled", &progress);
@@ -70,12 +71,12 @@ impl Composer for CredentialRotationComposer {
             next_rotation,
             wake,
             progress,
-        } = step(&set, &before, pace, observed.now());
+        } = step(&set, &before, schedule, observed.now());
         desired
             .conditions
             .set("RotationScheduled", &Progress::Ready);
         let type_ = subject.spec.rotation_type;
-        let mut in_use = progress.worded(user, type_);
+        let mut in_use = progress.describe(user, type_);
         if let Stage::TakingUp(_) = progress
             && let Some(what) = blocking(subject.namespace(), user, type_, observed)
         {
@@ -250,7 +251,7 @@ fn remembered(status: &CredentialRotationStatus, user: &str) -> Memory {
     }
 }
 
-fn pace(spec: &CredentialRotationSpec) -> Result<Pace, Progress> {
+fn schedule(spec: &CredentialRotationSpec) -> Result<Schedule, Progress> {
     let days = |days: u32| Duration::from_secs(u64::from(days) * 86_400);
     let moment = |written: &String| {
         written.parse().map_err(|error| {
@@ -262,7 +263,7 @@ fn pace(spec: &CredentialRotationSpec) -> Result<Pace, Progress> {
             )
         })
     };
-    Ok(Pace {
+    Ok(Schedule {
         interval: days(spec.schedule.interval_days),
         ahead: days(spec.schedule.pre_rotation_days),
         grace: days(spec.grace_period_days),

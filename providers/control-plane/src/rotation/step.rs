@@ -11,7 +11,7 @@ use crate::credentials::{Credential, CredentialSet};
 
 /// When credentials are replaced.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct Schedule {
     /// How long a credential is valid.
     pub(super) interval: Duration,
     /// How long before its end the next one is made.
@@ -22,16 +22,16 @@ pub(super) struct Pace {
     pub(super) replaced: Option<Timestamp>,
 }
 
-impl Pace {
+impl Schedule {
     /// When a credential isn't good any more before its time, if ever.
-    fn spoiled(self, made: Timestamp) -> Option<Timestamp> {
+    fn early_end(self, made: Timestamp) -> Option<Timestamp> {
         self.replaced.filter(|moment| made < *moment)
     }
 
     /// When the next one is asked for after one that was made then.
     fn due(self, made: Timestamp) -> Option<Timestamp> {
         let due = made.checked_add(self.interval.saturating_sub(self.ahead));
-        due.ok().into_iter().chain(self.spoiled(made)).min()
+        due.ok().into_iter().chain(self.early_end(made)).min()
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) enum Stage {
 
 impl Stage {
     /// In words, of a user or a service.
-    pub(super) fn worded(self, user: &str, type_: RotationType) -> Progress {
+    pub(super) fn describe(self, user: &str, type_: RotationType) -> Progress {
         let users = match type_ {
             RotationType::ApplicationCredential => return self.of_application_credentials(user),
             RotationType::UserPassword => return self.of_passwords(user),
@@ -151,7 +151,12 @@ impl Stage {
 }
 
 /// One step. It never asks for a credential while there are two, nor lets one go that may be in use.
-pub(super) fn step(set: &CredentialSet, before: &Memory, pace: Pace, now: Timestamp) -> Step {
+pub(super) fn step(
+    set: &CredentialSet,
+    before: &Memory,
+    schedule: Schedule,
+    now: Timestamp,
+) -> Step {
     let Some(current) = set.current() else {
         return Step {
             memory: *before,
@@ -164,14 +169,14 @@ pub(super) fn step(set: &CredentialSet, before: &Memory, pace: Pace, now: Timest
     let taken_up = set.is_taken_up(current);
     let mut wake = None;
     if let Some(previous) = memory.previous.and_then(|number| set.get(number)) {
-        let end = end_of(previous, memory.rotated, pace);
+        let end = end_of(previous, memory.rotated, schedule);
         match end {
             Some(end) if end > now => wake = Some(end),
             _ if taken_up => memory.previous = None,
             _ => {}
         }
     }
-    let due = current.made.and_then(|made| pace.due(made));
+    let due = current.made.and_then(|made| schedule.due(made));
     let is_alone = set.credentials.len() == 1;
     if let Some(due) = due
         && memory.next.is_none()
@@ -226,12 +231,20 @@ fn handed_out(
 }
 
 /// Until when a credential that was replaced has to stay.
-fn end_of(previous: &Credential, rotated: Option<Timestamp>, pace: Pace) -> Option<Timestamp> {
+fn end_of(
+    previous: &Credential,
+    rotated: Option<Timestamp>,
+    schedule: Schedule,
+) -> Option<Timestamp> {
     let made = previous.made?;
-    let end = made.checked_add(pace.interval).ok()?;
+    let end = made.checked_add(schedule.interval).ok()?;
     let end = rotated.map_or(end, |rotated| rotated.max(end));
-    let end = end.checked_add(pace.grace).ok()?;
-    Some(pace.spoiled(made).map_or(end, |moment| moment.min(end)))
+    let end = end.checked_add(schedule.grace).ok()?;
+    Some(
+        schedule
+            .early_end(made)
+            .map_or(end, |moment| moment.min(end)),
+    )
 }
 
 #[cfg(test)]
@@ -242,7 +255,7 @@ mod tests {
     use crate::credentials::Used;
 
     const DAY: Duration = Duration::from_secs(86_400);
-    const PACE: Pace = Pace {
+    const SCHEDULE: Schedule = Schedule {
         interval: Duration::from_secs(10 * 86_400),
         ahead: Duration::from_secs(2 * 86_400),
         grace: DAY,
@@ -287,49 +300,49 @@ mod tests {
     #[test]
     fn next_credential_is_requested_when_it_is_due_and_not_before() {
         let set = set(&[(1, 0)], 1, 1);
-        let before = step(&set, &memory(1, None, 0), PACE, day(7));
+        let before = step(&set, &memory(1, None, 0), SCHEDULE, day(7));
         assert_eq!(before.memory.next, None);
         assert_eq!(before.wake, Some(day(8)), "nothing else would wake it");
         assert_eq!(before.next_rotation, Some(day(8)));
-        let then = step(&set, &memory(1, None, 0), PACE, day(8));
+        let then = step(&set, &memory(1, None, 0), SCHEDULE, day(8));
         assert_eq!(then.memory.next, Some(2));
         assert_eq!(then.progress, Stage::Making(2));
-        let again = step(&set, &then.memory, PACE, day(80));
+        let again = step(&set, &then.memory, SCHEDULE, day(80));
         assert_eq!(again.memory, then.memory, "one at a time");
     }
 
     #[test]
     fn credential_that_may_have_leaked_is_replaced_once_when_it_is_due() {
-        let pace = Pace {
+        let schedule = Schedule {
             replaced: Some(day(3)),
-            ..PACE
+            ..SCHEDULE
         };
         let first = set(&[(1, 0)], 1, 1);
-        let early = step(&first, &memory(1, None, 0), pace, day(2));
+        let early = step(&first, &memory(1, None, 0), schedule, day(2));
         assert_eq!((early.memory.next, early.wake), (None, Some(day(3))));
-        let then = step(&first, &memory(1, None, 0), pace, day(3));
+        let then = step(&first, &memory(1, None, 0), schedule, day(3));
         assert_eq!(then.memory.next, Some(2));
 
         let both = set(&[(1, 0), (2, 3)], 2, 1);
-        let taking_up = step(&both, &memory(2, Some(1), 3), pace, day(3));
+        let taking_up = step(&both, &memory(2, Some(1), 3), schedule, day(3));
         assert_eq!(
             taking_up.memory.previous,
             Some(1),
             "the service runs with it"
         );
         let both = set(&[(1, 0), (2, 3)], 2, 2);
-        let taken_up = step(&both, &memory(2, Some(1), 3), pace, day(3));
+        let taken_up = step(&both, &memory(2, Some(1), 3), schedule, day(3));
         assert_eq!(taken_up.memory.previous, None, "it has no grace");
 
         let second = set(&[(2, 3)], 2, 2);
-        let settled = step(&second, &memory(2, None, 3), pace, day(4));
+        let settled = step(&second, &memory(2, None, 3), schedule, day(4));
         assert_eq!((settled.memory.next, settled.wake), (None, Some(day(11))));
     }
 
     #[test]
     fn no_rotation_begins_while_the_service_runs_with_something_else() {
         let set = set(&[(2, 0)], 2, 1);
-        let step = step(&set, &memory(2, None, 0), PACE, day(100));
+        let step = step(&set, &memory(2, None, 0), SCHEDULE, day(100));
         assert_eq!(step.memory.next, None);
         assert_eq!(step.progress, Stage::TakingUp(2));
     }
@@ -338,7 +351,7 @@ mod tests {
     fn no_rotation_begins_while_there_are_two_credentials() {
         // The first isn't named any more, and K-ORC hasn't deleted it yet.
         let set = set(&[(1, 0), (2, 8)], 2, 2);
-        let step = step(&set, &memory(2, None, 8), PACE, day(100));
+        let step = step(&set, &memory(2, None, 8), SCHEDULE, day(100));
         assert_eq!(step.memory.next, None);
     }
 
@@ -346,24 +359,24 @@ mod tests {
     fn no_rotation_begins_from_a_credential_that_leaves() {
         let mut set = set(&[(1, 0)], 1, 1);
         set.credentials[0].leaves = true;
-        let step = step(&set, &memory(1, None, 0), PACE, day(100));
+        let step = step(&set, &memory(1, None, 0), SCHEDULE, day(100));
         assert_eq!(step.memory.next, None);
     }
 
     #[test]
     fn previous_credential_stays_until_its_grace_period_ends() {
         let set = set(&[(1, 0), (2, 8)], 2, 2);
-        let within = step(&set, &memory(2, Some(1), 8), PACE, day(10));
+        let within = step(&set, &memory(2, Some(1), 8), SCHEDULE, day(10));
         assert_eq!(within.memory.previous, Some(1));
         assert_eq!(within.wake, Some(day(11)));
-        let after = step(&set, &memory(2, Some(1), 8), PACE, day(11));
+        let after = step(&set, &memory(2, Some(1), 8), SCHEDULE, day(11));
         assert_eq!(after.memory.previous, None);
     }
 
     #[test]
     fn previous_credential_stays_for_its_grace_period_after_a_late_replacement() {
         let set = set(&[(1, 0), (2, 30)], 2, 2);
-        let within = step(&set, &memory(2, Some(1), 30), PACE, day(30));
+        let within = step(&set, &memory(2, Some(1), 30), SCHEDULE, day(30));
         assert_eq!(within.memory.previous, Some(1));
         assert_eq!(within.wake, Some(day(31)));
     }
@@ -371,7 +384,7 @@ mod tests {
     #[test]
     fn previous_credential_stays_while_the_service_uses_it() {
         let set = set(&[(1, 0), (2, 8)], 2, 1);
-        let step = step(&set, &memory(2, Some(1), 8), PACE, day(1000));
+        let step = step(&set, &memory(2, Some(1), 8), SCHEDULE, day(1000));
         assert_eq!(step.memory.previous, Some(1));
         assert_eq!(step.progress, Stage::TakingUp(2));
     }
@@ -379,7 +392,7 @@ mod tests {
     #[test]
     fn memory_is_rebuilt_from_the_credentials_that_exist() {
         let set = set(&[(1, 0), (2, 8)], 2, 1);
-        let step = step(&set, &Memory::default(), PACE, day(9));
+        let step = step(&set, &Memory::default(), SCHEDULE, day(9));
         assert_eq!(step.memory.current, Some(2));
         assert_eq!(step.memory.previous, Some(1));
         assert_eq!(step.memory.rotated, None, "nobody knows when");
