@@ -67,7 +67,7 @@ impl Objects {
     }
 
     /// Removes an object that the watch reports as deleted.
-    pub(crate) fn saw_go(&mut self, place: &Place, version: u64) -> Option<Change> {
+    pub(crate) fn saw_deleted(&mut self, place: &Place, version: u64) -> Option<Change> {
         self.reached = self.reached.max(version);
         let before = self.head(place)?;
         (before.version() <= version).then(|| self.remove(place, before))

@@ -222,7 +222,7 @@ fn nodes_are_listed_by_a_label_as_it_is_now() {
     put("a", 5, json!({ "lease": "two", "zone": "x" }));
     let gone = Place::new("", "c");
     let objects = cache.objects(Node::KIND, "");
-    objects.unwrap().saw_go(&gone, 6);
+    objects.unwrap().saw_deleted(&gone, 6);
     assert_eq!(listed("one", &[]), ["b"]);
     assert_eq!(listed("two", &[]), ["a"]);
     put("a", 7, json!({ "zone": "x" }));

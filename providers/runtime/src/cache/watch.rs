@@ -176,7 +176,7 @@ impl Follower<'_> {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     (version_of(&object), self.saw(object).map(drop))
                 }
-                WatchEvent::Deleted(object) => (version_of(&object), self.saw_go(&object)),
+                WatchEvent::Deleted(object) => (version_of(&object), self.saw_deleted(&object)),
                 WatchEvent::Bookmark(mark) => (Some(mark.metadata.resource_version), Ok(())),
                 WatchEvent::Error(status) if status.code == 410 => {
                     self.version = None;
@@ -239,7 +239,7 @@ impl Follower<'_> {
         Ok(place)
     }
 
-    fn saw_go(&self, object: &Value) -> Result<(), ApiError> {
+    fn saw_deleted(&self, object: &Value) -> Result<(), ApiError> {
         let place = place_of(object)?;
         let version = version_of(object)
             .and_then(|version| version.parse().ok())
@@ -247,7 +247,7 @@ impl Follower<'_> {
         let change = self
             .cache
             .objects(self.kind, self.namespace)
-            .and_then(|mut objects| objects.saw_go(&place, version));
+            .and_then(|mut objects| objects.saw_deleted(&place, version));
         if let Some(change) = change {
             self.cache.changed(self.kind, &place, &change);
         }

@@ -160,6 +160,6 @@ fn list_by_a_label_is_unknown_while_an_own_node_has_more_labels_than_are_kept() 
     cache.learn(&node("d"), labelled(4, "agents", 600));
     assert!(matches!(listed(), Lookup::Unknown(_)));
     let gone = Place::new("", "d");
-    cache.objects(Node::KIND, "").unwrap().saw_go(&gone, 5);
+    cache.objects(Node::KIND, "").unwrap().saw_deleted(&gone, 5);
     assert_eq!(listed(), Lookup::Found(vec![node("a"), node("c")]));
 }
