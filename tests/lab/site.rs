@@ -14,9 +14,9 @@ use crate::keystones;
 use crate::machine::{Machine, Program};
 use crate::node::SERVICE_ACCOUNT;
 use crate::objects::{Kind, kind};
-use crate::others::Others;
 use crate::pods::Pods;
 use crate::serve::Server;
+use crate::simulated_operators::SimulatedOperators;
 use crate::watched::Watched;
 
 const CLUSTER_ROLE_BINDING: Kind = kind("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
@@ -47,7 +47,7 @@ pub struct Site {
     program: PathBuf,
     /// The operators that run in one process.
     operators: &'static [&'static str],
-    _others: Others,
+    _simulated: SimulatedOperators,
     _beside: Option<Beside>,
 }
 
@@ -99,7 +99,7 @@ impl Site {
         let program = our_program(build)?;
         let cluster = start(machine).await?;
         Ok(Self {
-            _others: Others::simulate(machine, &cluster).await?,
+            _simulated: SimulatedOperators::simulate(machine, &cluster).await?,
             _beside: None,
             machine: Arc::clone(machine),
             cluster,
@@ -126,7 +126,7 @@ impl Site {
             _pods: Pods::of_jobs(machine, &cluster).await?,
         };
         Ok(Self {
-            _others: Others::instead_of_pods(&cluster).await?,
+            _simulated: SimulatedOperators::instead_of_pods(&cluster).await?,
             _beside: Some(beside),
             machine: Arc::clone(machine),
             cluster,

@@ -17,9 +17,9 @@ use crate::machine::Machine;
 use crate::nova::{Nova, NovaState};
 use crate::objects::{Kind, kind};
 use crate::operator::Operator;
-use crate::others::Others;
 use crate::pods::Pods;
 use crate::serve::Server;
+use crate::simulated_operators::SimulatedOperators;
 
 const POD: Kind = kind("v1", "Pod");
 
@@ -57,7 +57,7 @@ pub struct RunningOperators {
     /// It has no agents, which is all that it is asked.
     _neutron: Nova,
     _placement: Server,
-    _others: Others,
+    _simulated: SimulatedOperators,
     _pods: [Pods; 2],
 }
 
@@ -82,7 +82,7 @@ impl RunningOperators {
             nova,
             _keystone: keystones::serve(KEYSTONE.1, Some(&identity)).await?,
             _neutron: Nova::serve(NEUTRON.1, Some(&identity)).await?,
-            _others: Others::beside_services(cluster).await?,
+            _simulated: SimulatedOperators::beside_services(cluster).await?,
             _pods: [
                 Pods::simulate(machine, cluster).await?,
                 Pods::simulate(machine, &lab.hypervisor).await?,

@@ -104,11 +104,11 @@ const SERVICES: [(Part, Kind); 10] = [
 ];
 
 /// The operators of others, simulated until this is dropped.
-pub struct Others {
+pub struct SimulatedOperators {
     _simulators: Watched,
 }
 
-impl Others {
+impl SimulatedOperators {
     /// Begins to simulate them, and our own operators of services. The kinds must be installed.
     pub async fn simulate(machine: &Machine, cluster: &Cluster) -> Result<Self> {
         let keystones = Arc::new(Keystones::start(machine).await?);
