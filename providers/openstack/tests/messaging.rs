@@ -5,10 +5,10 @@ use c5c3_kinds::Manifest;
 use c5c3_kinds::rabbitmq::{Permission, RabbitmqCluster, User, Vhost};
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Custom;
-use provider_openstack_fixtures::{Cluster, Talks};
+use provider_openstack_fixtures::{Cluster, MessagingOnly};
 use serde_json::{Value, json};
 
-const NEUTRON: Talks = Talks;
+const NEUTRON: MessagingOnly = MessagingOnly;
 const SECRET: &str = "neutron-rabbitmq-credentials";
 
 fn given(messaging: Value, secret: &[(&str, &str)]) -> Cluster {

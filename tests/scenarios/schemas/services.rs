@@ -10,7 +10,7 @@ use lab::{Cluster, Etcd, Machine, Result, ensure};
 use provider_composer::{Custom, Operator};
 use provider_glance::Glance;
 use provider_keystone::Keystone;
-use provider_openstack_fixtures::{Cluster as InMemory, NAMESPACE, Talks};
+use provider_openstack_fixtures::{Cluster as InMemory, MessagingOnly, NAMESPACE};
 use provider_placement::Placement;
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ fn composed() -> Vec<Value> {
         (Box::new(Keystone), "keystone"),
         (Box::new(Glance), "glance"),
         (Box::new(Placement), "placement"),
-        (Box::new(Talks), "neutron"),
+        (Box::new(MessagingOnly), "neutron"),
     ];
     let mut objects = Vec::new();
     for (operator, name) in &operators {
