@@ -158,7 +158,7 @@ fn debian(debian: Debian) -> Result<String> {
         return Ok(tag);
     }
     let context = tempfile::tempdir().context("cannot make a temporary folder")?;
-    let mut made = alone("mmdebstrap");
+    let mut made = with_own_mounts("mmdebstrap");
     // Whoever installs packages in images has this option, too.
     made.arg("--aptopt=Acquire::Retries \"5\"")
         .args(["--quiet", "--mode=root", "--variant=minbase", debian.name()])
@@ -224,7 +224,7 @@ fn unfinished(layout: &Path) -> PathBuf {
 fn buildah(arguments: &[OsString]) -> Result<()> {
     // What it knows of mounts is true for as long as it runs: they are gone afterwards.
     let state = tempfile::tempdir().context("cannot make a temporary folder")?;
-    let mut command = alone("buildah");
+    let mut command = with_own_mounts("buildah");
     command
         .arg("--root")
         .arg(cache()?.join("layers"))
@@ -235,8 +235,8 @@ fn buildah(arguments: &[OsString]) -> Result<()> {
     succeeded(outside(|| command.output())?, "buildah", "buildah")
 }
 
-/// A program whose mounts are its own.
-fn alone(program: &str) -> Command {
+/// Returns the command of a program in a mount namespace of its own.
+fn with_own_mounts(program: &str) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--", program]);
     command
