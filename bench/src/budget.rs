@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_the_budget_is_not_told() {
+    fn count_within_the_budget_is_not_reported() {
         let counts = [
             count("claim", 100, 200),
             count("claim-among-10", 1000, 100),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_takes_too_much_is_told() {
+    fn call_over_the_budget_is_reported() {
         assert_eq!(
             broken(&[count("claim", 100, 201)]),
             ["claim takes 2.01 times the instructions of the baseline, and 2 are allowed"]
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reconcile_that_costs_too_much_is_told() {
+    fn reconcile_over_the_budget_is_reported() {
         for kind in Kind::value_variants() {
             for case in Case::value_variants() {
                 let most = most(*kind, *case);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[rstest::rstest]
-    fn what_a_service_is_composed_of_stays_small(
+    fn composed_objects_of_a_service_stay_small(
         #[values(Kind::Keystone, Kind::Glance, Kind::Placement)] kind: Kind,
     ) {
         let size = Size::of(&kind.answer(Case::Running).unwrap());
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_told() {
+    fn size_over_the_budget_is_reported() {
         let size = Size {
             secret: LARGEST.secret + 1,
             ..LARGEST

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spec_that_is_somebodys_as_a_whole_shows_what_was_taken_out_of_it() {
+    fn spec_of_a_user_shows_removed_fields() {
         let live = control_plane(json!({
             "openStackRelease": "2025.2", "tempest": { "enabled": true },
         }));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_api_server_fills_in_is_no_difference() {
+    fn defaults_of_the_api_server_are_no_difference() {
         let given =
             control_plane(json!({ "openStackRelease": "2025.2", "services": { "nova": {} } }));
         let mut live = defaulted(&manifest(given.clone())).unwrap().value().clone();
