@@ -5,7 +5,7 @@ use function_protocol::Request;
 use super::Recipe;
 use super::resource::NAMESPACE;
 use crate::manifest::ObjectMeta;
-use crate::pools::{Asked, Named, Pool, ask, asked};
+use crate::pools::{Named, Pool, RequestedPool, last_requests, request_pools};
 
 impl Recipe<'_> {
     /// Every cluster that the claim names and that could admit it, with the nodes that the claim needs there. Those of last
@@ -18,27 +18,27 @@ impl Recipe<'_> {
             .volume_pool
             .replication
             .max(ceph.image_pool.replication);
-        let control_plane = [asked_of(&site.control_plane, 1)].into_iter();
+        let control_plane = [requested(&site.control_plane, 1)].into_iter();
         let hypervisors = site.hypervisors.iter();
         let storages = site.storages.iter();
-        let pools: Vec<Option<Asked<'_>>> = control_plane
+        let pools: Vec<Option<RequestedPool<'_>>> = control_plane
             .chain(
                 hypervisors
                     .zip(&self.parts)
-                    .map(|(pool, part)| asked_of(pool, part.needed)),
+                    .map(|(pool, part)| requested(pool, part.needed)),
             )
-            .chain(storages.map(|pool| asked_of(pool, copies.into())))
+            .chain(storages.map(|pool| requested(pool, copies.into())))
             .collect();
         let keeps_all = holds || pools.iter().any(Option::is_none);
-        let last = asked(request, NAMESPACE);
+        let last = last_requests(request, NAMESPACE);
         let pools = pools.into_iter().flatten();
-        ask(&self.cluster.metadata, pools, last, keeps_all)
+        request_pools(&self.cluster.metadata, pools, last, keeps_all)
     }
 }
 
-/// What is asked of a pool; none while the pool can't be read.
-fn asked_of<K: Pool>(pool: &Named<K>, hosts: u32) -> Option<Asked<'_>> {
-    Some(Asked {
+/// What is requested of a pool; none while the pool can't be read.
+fn requested<K: Pool>(pool: &Named<K>, hosts: u32) -> Option<RequestedPool<'_>> {
+    Some(RequestedPool {
         pool: &pool.composite.as_ref()?.metadata,
         hosts,
         is_eligible: pool.is_eligible(),

@@ -24,7 +24,7 @@ pub use consumers::{hosts, promised};
 pub use fetch::selector;
 use fetch::{Fetched, fetch, others, unreadable};
 pub use problem::Problem;
-pub use requests::{Asked, PoolRequest, ask, asked, requests};
+pub use requests::{PoolRequest, RequestedPool, last_requests, request_pools, requests};
 pub use restored::is_restored;
 
 /// A kind of cluster that control planes consume.

@@ -69,7 +69,7 @@ struct OwnerReference {
 }
 
 /// What a claim requests of a pool.
-pub struct Asked<'a> {
+pub struct RequestedPool<'a> {
     /// The pool's composite resource.
     pub pool: &'a Metadata,
     /// The nodes that the claim can't do without there.
@@ -80,20 +80,20 @@ pub struct Asked<'a> {
 
 /// What a claim asks for, as it stands on an Object: pools, and the nodes that the claim can't do without in each. A pool
 /// that can't admit the claim is asked only if it was among the `last`, all of which stay where the claim `keeps_all`.
-pub fn ask<'p>(
+pub fn request_pools<'p>(
     claim: &Metadata,
-    pools: impl Iterator<Item = Asked<'p>>,
+    pools: impl Iterator<Item = RequestedPool<'p>>,
     last: BTreeMap<String, String>,
     keeps_all: bool,
 ) -> ObjectMeta {
-    let asked: Vec<(String, String)> = pools
-        .filter(|asked| !asked.pool.uid.is_empty())
-        .map(|asked| (label(asked.pool), asked))
-        .filter(|(label, asked)| asked.is_eligible || last.contains_key(label))
-        .map(|(label, asked)| (label, asked.hosts.to_string()))
+    let requested: Vec<(String, String)> = pools
+        .filter(|requested| !requested.pool.uid.is_empty())
+        .map(|requested| (label(requested.pool), requested))
+        .filter(|(label, requested)| requested.is_eligible || last.contains_key(label))
+        .map(|(label, requested)| (label, requested.hosts.to_string()))
         .collect();
     let mut hosts = if keeps_all { last } else { BTreeMap::new() };
-    hosts.extend(asked);
+    hosts.extend(requested);
     let labels = hosts.keys().map(|label| (label.clone(), "true".to_owned()));
     let labels = labels.collect();
     hosts.insert(CREATED.to_owned(), claim.creation_timestamp.clone());
@@ -104,8 +104,8 @@ pub fn ask<'p>(
     }
 }
 
-/// What the claim asked for last, as [`ask`] takes it.
-pub fn asked(request: &Request, resource: &str) -> BTreeMap<String, String> {
+/// What the claim requested last, as [`request_pools`] takes it.
+pub fn last_requests(request: &Request, resource: &str) -> BTreeMap<String, String> {
     let observed = request.observed().get(resource);
     let document = observed.and_then(|observed| observed.resource.as_ref());
     let object = document.and_then(|document| document.parse::<Object>().ok());
