@@ -118,7 +118,7 @@ impl Keyring {
 
     /// The keys as they should be now. What has to wait, waits: a rotation is put off rather than that a token fails.
     #[must_use]
-    pub fn turned(&self, rules: &Rules<'_>, now: Timestamp) -> Self {
+    pub fn rotated(&self, rules: &Rules<'_>, now: Timestamp) -> Self {
         let mut next = self.clone();
         if self.promotion(rules).is_some_and(|due| due <= now)
             && let Some(staged) = next.staged.take()

@@ -74,7 +74,7 @@ impl Keys {
         let singles = singles(service, purpose);
         let (mounted, singles) = match (service.get::<Secret>(&mounted), singles) {
             (Lookup::Unknown(message), singles) => {
-                hold(
+                keep_secrets(
                     service,
                     purpose,
                     singles.found().unwrap_or_default(),
@@ -83,7 +83,7 @@ impl Keys {
                 return Err(Progress::Unknown { message });
             }
             (_, Lookup::Unknown(message)) => {
-                hold(service, purpose, BTreeMap::new(), desired);
+                keep_secrets(service, purpose, BTreeMap::new(), desired);
                 return Err(Progress::Unknown { message });
             }
             (mounted, singles) => (mounted.found(), singles.found().unwrap_or_default()),
@@ -96,7 +96,7 @@ impl Keys {
                  to do without what the key has encrypted",
                 purpose.single(service, *number)
             );
-            hold(service, purpose, singles, desired);
+            keep_secrets(service, purpose, singles, desired);
             return Err(Progress::failed(Reason::InvalidSecret, message));
         }
         let singles: BTreeMap<u32, Vec<u8>> = singles
@@ -140,9 +140,9 @@ impl Keys {
         self.ring.as_ref()
     }
 
-    /// Turns the keys as the rules say, and says whether the pods can have them. A new key is made first, and shown to the
+    /// Rotates the keys by the rules, and returns whether the pods can have them. A new key is made first, and shown to the
     /// pods when it is there.
-    pub fn turn(
+    pub fn rotate(
         self,
         service: &Service<'_>,
         rules: &Rules<'_>,
@@ -150,7 +150,7 @@ impl Keys {
     ) -> Progress {
         let now = service.observed.now();
         let next = match &self.ring {
-            Some(ring) => ring.turned(rules, now),
+            Some(ring) => ring.rotated(rules, now),
             None => Keyring::first(now),
         };
         let wanted: BTreeSet<u32> = next
@@ -236,7 +236,7 @@ fn singles(service: &Service<'_>, purpose: Purpose) -> Lookup<BTreeMap<u32, Opti
         })
 }
 
-fn hold(
+fn keep_secrets(
     service: &Service<'_>,
     purpose: Purpose,
     singles: BTreeMap<u32, Option<Vec<u8>>>,

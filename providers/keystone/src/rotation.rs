@@ -42,7 +42,7 @@ pub fn tokens(
     let lifetime = config.map(lifetime);
     let spent = |since| settled(since).checked_add(lifetime?).ok();
     let most = usize::try_from(fernet.max_active_keys).unwrap_or(usize::MAX);
-    let progress = keys.turn(
+    let progress = keys.rotate(
         service,
         &Rules {
             schedule: &schedule,
@@ -84,23 +84,25 @@ pub fn credentials(
         Err(progress) => return Ok(progress),
     };
     let older = keys.ring().filter(|ring| ring.has_older());
-    let turned = older.filter(|ring| ring.is_settled(service.observed.now()));
-    if let (Some(ring), None) = (older, turned) {
+    let rotated = older.filter(|ring| ring.is_settled(service.observed.now()));
+    if let (Some(ring), None) = (older, rotated) {
         desired.requeue_at(settled(ring.since()));
     }
-    let migrated = match (turned, program, service.installed) {
+    let migrated = match (rotated, program, service.installed) {
         (Some(ring), Some(program), Some(_)) => jobs.once(&migration(ring, program), desired),
         _ => Progress::Ready,
     };
-    let done =
-        turned.is_some() && program.is_some() && service.installed.is_some() && migrated.is_ready();
+    let done = rotated.is_some()
+        && program.is_some()
+        && service.installed.is_some()
+        && migrated.is_ready();
     let spent = |since| done.then_some(since);
     let rules = Rules {
         schedule: &schedule,
         most: CREDENTIAL_KEYS,
         spent: &spent,
     };
-    let shown = keys.turn(service, &rules, desired);
+    let shown = keys.rotate(service, &rules, desired);
     Ok(match (&shown, &migrated) {
         // Old keys are still there while the Job works, so nothing is missing.
         (Progress::Ready, Progress::Failed { .. }) => migrated,

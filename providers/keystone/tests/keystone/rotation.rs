@@ -284,7 +284,7 @@ proptest! {
                     ring = serde_json::from_str(&serde_json::to_string(&ring).unwrap()).unwrap();
                 }
                 let spent = |since: Timestamp| Some(settled(since) + LIFETIME);
-                let next = ring.turned(&Rules { schedule: &cron, most: step.most, spent: &spent }, now);
+                let next = ring.rotated(&Rules { schedule: &cron, most: step.most, spent: &spent }, now);
                 if next != ring {
                     history.push((now, next));
                 }
@@ -310,7 +310,7 @@ proptest! {
         let mut ring = Keyring::first(now);
         for _ in 0..steps {
             now += SignedDuration::from_mins(30);
-            ring = ring.turned(&Rules { schedule: &cron, most: 3, spent: &Some }, now);
+            ring = ring.rotated(&Rules { schedule: &cron, most: 3, spent: &Some }, now);
             let files = ring.files();
             prop_assert_eq!(files.last_key_value(), Some((&ring.primary(), &ring.primary())));
             prop_assert!(files.contains_key(&0));
