@@ -117,8 +117,8 @@ impl Composer for ControlPlaneComposer {
             desired.requeue_at(moment);
         }
         let catalogue = states.get(&Node::Catalogue);
-        let turn = catalogue.is_some_and(|state| state.progress.is_ready());
-        let connection = catalogue::tenant(&recipe, desired, turn)?;
+        let may_create = catalogue.is_some_and(|state| state.progress.is_ready());
+        let connection = catalogue::tenant(&recipe, desired, may_create)?;
         let agent_endpoints = recipe.hypervisor_access(desired);
         let verified = recipe.verified(&states, &mut desired.conditions);
         recipe.report_exposure(&states, &public, &mut desired.conditions);
@@ -183,7 +183,7 @@ fn catalogue(
     Ok(catalogue.public)
 }
 
-/// Composes a node if its turn has come, or if it is there already. Notes what it waits for else.
+/// Composes a node if nothing blocks it, or if it exists already. Notes what it waits for else.
 fn compose(
     step: &'static Step,
     tags: &'static Tags,

@@ -289,17 +289,17 @@ impl Change<'_> {
         ))
     }
 
-    /// Each node's release: the wanted one as soon as its turn has come, and never the old one again.
+    /// Each node's release: the wanted one as soon as it is due, and never the old one again.
     fn releases(&self, phase: UpdatePhase) -> BTreeMap<Node, &'static Tags> {
         let wanted = self.view.wanted;
         let text = wanted.release.to_string();
-        let turn = |step: &Step| match step.phase {
+        let is_due = |step: &Step| match step.phase {
             1..=3 => phase >= UpdatePhase::UpdatingKeystone,
-            turn => {
+            order => {
                 phase >= UpdatePhase::UpdatingServices
                     && self
                         .view
-                        .waits_for(wanted, |other| (4..turn).contains(&other.phase))
+                        .waits_for(wanted, |other| (4..order).contains(&other.phase))
                         .is_none()
             }
         };
@@ -310,7 +310,7 @@ impl Change<'_> {
                 let has = state.is_some_and(|state| state.text("/spec/release") == Some(&text));
                 (
                     step.node,
-                    match has || turn(step) {
+                    match has || is_due(step) {
                         true => wanted,
                         false => self.view.reachable(step.node, self.good),
                     },

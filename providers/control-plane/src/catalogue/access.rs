@@ -117,15 +117,15 @@ fn versioned(url: &str) -> String {
     }
 }
 
-/// Composes the clouds.yaml that K-ORC works with. K-ORC reads it in this namespace, so it isn't pushed to a store. `turn`: K-ORC knows Keystone's first user, so that its own application
+/// Composes the clouds.yaml that K-ORC works with. K-ORC reads it in this namespace, so it isn't pushed to a store. `may_create`: K-ORC knows Keystone's first user, so that its own application
 /// credential may be made.
-pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failure> {
+pub(super) fn compose(korc: &mut Korc<'_>, may_create: bool) -> Result<Progress, Failure> {
     if korc.recipe.korc.cloud_credentials_ref.is_some() {
         return Ok(given(korc));
     }
     let site = Site::of(korc.recipe);
     let admin = Admin::read(korc.recipe);
-    let own = own(korc, turn)?;
+    let own = own(korc, may_create)?;
     let (site, admin) = match (site, admin) {
         (Ok(site), Ok(admin)) => (site, admin),
         (Err(progress), _) | (_, Err(progress)) => {
@@ -154,7 +154,7 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
     };
     let works = write(korc.recipe, korc.desired, CLOUDS, values)?;
     Ok(match (bootstrap, works, own) {
-        (Progress::Ready, Progress::Ready, Own::Absent(progress)) if turn => progress,
+        (Progress::Ready, Progress::Ready, Own::Absent(progress)) if may_create => progress,
         (Progress::Ready, works, _) => works,
         (bootstrap, ..) => bootstrap,
     })
@@ -176,7 +176,7 @@ enum Own {
     Unknown(String),
 }
 
-fn own(korc: &mut Korc<'_>, turn: bool) -> Result<Own, Failure> {
+fn own(korc: &mut Korc<'_>, may_create: bool) -> Result<Own, Failure> {
     let namespace = korc.recipe.namespace();
     let cloud = CloudCredentialsRef {
         cloud_name: CLOUD.to_owned(),
@@ -189,7 +189,7 @@ fn own(korc: &mut Korc<'_>, turn: bool) -> Result<Own, Failure> {
             secret_ref: OWN_SECRET.to_owned(),
         },
     );
-    let state = korc.want(OWN, &body, turn)?;
+    let state = korc.want(OWN, &body, may_create)?;
     let key = Key::of::<Made<ApplicationCredential>>(namespace, OWN);
     if korc.desired.wants(&key) {
         let secret = secret_value(BTreeMap::new());

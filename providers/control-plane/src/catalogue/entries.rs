@@ -18,7 +18,7 @@ pub(super) fn compose(
     imports: &Imports,
     answer: &Result<Answer, Progress>,
 ) -> Result<Catalogue, Failure> {
-    let turn = imports.progress.is_ready();
+    let may_create = imports.progress.is_ready();
     let enabled: Vec<&ServiceDefinition> = korc
         .recipe
         .enabled()
@@ -26,7 +26,7 @@ pub(super) fn compose(
         .collect();
     let (mut progress, mut public) = (Vec::new(), BTreeMap::new());
     for service in enabled {
-        let (entry, exposed) = of_service(korc, service, turn, answer)?;
+        let (entry, exposed) = of_service(korc, service, may_create, answer)?;
         progress.push(entry);
         public.extend(exposed.map(|exposed| (service.node, exposed)));
     }
@@ -41,7 +41,7 @@ pub(super) fn compose(
 fn of_service(
     korc: &mut Korc<'_>,
     service: &ServiceDefinition,
-    turn: bool,
+    may_create: bool,
     answer: &Result<Answer, Progress>,
 ) -> Result<(Progress, Option<Progress>), Failure> {
     let entry = Made::new(
@@ -50,17 +50,17 @@ fn of_service(
             type_: service.type_,
         },
     );
-    let mut progress = vec![korc.want(service.name, &entry, turn)?.progress];
+    let mut progress = vec![korc.want(service.name, &entry, may_create)?.progress];
     let url = korc.recipe.endpoint(service);
     let exposed = match korc.recipe.exposure(service) {
-        Some(exposure) => Some(exposed(korc, service, &exposure, turn, answer)?),
+        Some(exposure) => Some(exposed(korc, service, &exposure, may_create, answer)?),
         None => {
-            let public = endpoint(korc, service, "public", url.clone(), turn, answer)?;
+            let public = endpoint(korc, service, "public", url.clone(), may_create, answer)?;
             progress.push(public);
             None
         }
     };
-    let internal = endpoint(korc, service, "internal", url, turn, answer)?;
+    let internal = endpoint(korc, service, "internal", url, may_create, answer)?;
     progress.push(internal);
     Ok((first_unready(progress), exposed))
 }
@@ -71,7 +71,7 @@ fn exposed(
     korc: &mut Korc<'_>,
     service: &ServiceDefinition,
     exposure: &Exposure,
-    turn: bool,
+    may_create: bool,
     answer: &Result<Answer, Progress>,
 ) -> Result<Progress, Failure> {
     let (recipe, observed) = (korc.recipe, korc.observed);
@@ -90,7 +90,7 @@ fn exposed(
         Some(present) if !answers => present,
         _ => wanted,
     };
-    let progress = endpoint(korc, service, "public", url, turn && answers, answer)?;
+    let progress = endpoint(korc, service, "public", url, may_create && answers, answer)?;
     Ok(match is_published {
         true => progress,
         false => Progress::waiting(
@@ -106,7 +106,7 @@ fn endpoint(
     service: &ServiceDefinition,
     interface: &'static str,
     url: String,
-    turn: bool,
+    may_create: bool,
     answer: &Result<Answer, Progress>,
 ) -> Result<Progress, Failure> {
     let endpoint = Made::new(
@@ -118,7 +118,7 @@ fn endpoint(
         },
     );
     let name = format!("{}-{interface}", service.name);
-    let state = korc.want(&name, &endpoint, turn)?;
+    let state = korc.want(&name, &endpoint, may_create)?;
     match state.id {
         Some(id) => {
             let placed = place(korc, &name, id, answer)?;

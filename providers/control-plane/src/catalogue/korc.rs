@@ -74,12 +74,12 @@ impl<'a> Korc<'a> {
         }
     }
 
-    /// Wants an object of K-ORC: a new one only if it is its turn, one that exists in any case.
+    /// Wants an object of K-ORC: a new one only if `may_create`, one that exists in any case.
     pub(super) fn want<T: Resource + Serialize>(
         &mut self,
         name: &str,
         body: &T,
-        turn: bool,
+        may_create: bool,
     ) -> Result<State, Failure> {
         let namespace = self.recipe.namespace();
         let key = Key::of::<T>(namespace, name);
@@ -90,7 +90,7 @@ impl<'a> Korc<'a> {
                 Ok(self.retried(&key, &object, state))
             }
             Lookup::Missing => {
-                if turn {
+                if may_create {
                     self.desired.apply(namespace, name, body);
                 }
                 Ok(State {

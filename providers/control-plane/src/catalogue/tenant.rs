@@ -25,15 +25,15 @@ const MEMBER: &str = "member";
 /// Role of an administrator of the cloud, in whichever project.
 const ADMIN: &str = "admin";
 
-/// Composes the tenant's domain, project and user, and the Secret `<control plane>-clouds`. New ones only if it is their
-/// `turn`. Returns the Secret once what is in it works.
+/// Composes the tenant's domain, project and user, and the Secret `<control plane>-clouds`. New ones only if
+/// `may_create`. Returns the Secret once what is in it works.
 ///
 /// # Errors
 /// An object can't be written.
 pub fn compose(
     recipe: &Recipe<'_>,
     desired: &mut DesiredState,
-    turn: bool,
+    may_create: bool,
 ) -> Result<Option<Connection>, Failure> {
     let Some(access) = recipe.spec().access else {
         return Ok(None);
@@ -42,7 +42,7 @@ pub fn compose(
     let progress = match recipe.korc.enabled {
         true => {
             let mut korc = Korc::new(recipe, desired);
-            user(&mut korc, access, &secret_name, turn)?
+            user(&mut korc, access, &secret_name, may_create)?
         }
         false => Progress::failed(
             Reason::Unsupported,
@@ -61,10 +61,10 @@ fn user(
     korc: &mut Korc<'_>,
     access: TenantAccess,
     secret: &str,
-    turn: bool,
+    may_create: bool,
 ) -> Result<Progress, Failure> {
     let password = password(korc, TENANT, PASSWORD)?;
-    if turn {
+    if may_create {
         password.generate(korc.desired);
     }
     let domain = Domain {
@@ -81,11 +81,11 @@ fn user(
         password_ref: password.wanted(),
     };
     let domain = Made::new(&korc.cloud, domain).detached();
-    let domain = korc.want(TENANT, &domain, turn)?;
+    let domain = korc.want(TENANT, &domain, may_create)?;
     let project = Made::new(&korc.cloud, project).detached();
-    let project = korc.want(TENANT, &project, turn)?;
+    let project = korc.want(TENANT, &project, may_create)?;
     let user = Made::new(&korc.cloud, user).detached();
-    let user = korc.want(TENANT, &user, turn)?;
+    let user = korc.want(TENANT, &user, may_create)?;
     let granted = match (domain.id, project.id, user.id) {
         (Some(domain), Some(project), Some(user)) => {
             let (domain, project) = (Scope::Domain(domain), Scope::Project(project));

@@ -61,10 +61,10 @@ fn compose_one(
     user: &'static ServiceUser,
 ) -> Result<Progress, Failure> {
     let is_exposed = is_exposed(korc, imports, user);
-    let turn = imports.progress.is_ready() && !is_exposed;
+    let may_create = imports.progress.is_ready() && !is_exposed;
     let first = user.password();
     let password = password(korc, user.name, &first)?;
-    if turn {
+    if may_create {
         password.generate(korc.desired);
     }
     let body = Made::new(
@@ -76,7 +76,7 @@ fn compose_one(
             password_ref: password.wanted(),
         },
     );
-    let made = korc.want(user.name, &body, turn)?;
+    let made = korc.want(user.name, &body, may_create)?;
     let clouds = clouds(korc, site, user, &password)?;
     let granted = match &made.id {
         Some(id) => {
@@ -205,7 +205,7 @@ pub(super) fn grant(
 fn application_credential(
     korc: &mut Korc<'_>,
     user: &'static ServiceUser,
-    turn: bool,
+    may_create: bool,
 ) -> Result<Progress, Failure> {
     let namespace = korc.recipe.namespace();
     let set = CredentialSet::of(korc.observed, namespace, user);
@@ -224,7 +224,7 @@ fn application_credential(
     let plan = set.plan(rotations.next(), &rotations.named().collect());
     let mut progress = Vec::new();
     for number in plan.wanted {
-        progress.push(one_credential(korc, user, number, turn)?);
+        progress.push(one_credential(korc, user, number, may_create)?);
     }
     match plan.handed_out {
         Some((number, id)) => progress.push(hand_out(korc, user, number, &id)?),
@@ -237,7 +237,7 @@ fn one_credential(
     korc: &mut Korc<'_>,
     user: &ServiceUser,
     number: u32,
-    turn: bool,
+    may_create: bool,
 ) -> Result<Progress, Failure> {
     let namespace = korc.recipe.namespace();
     let name = numbered(user.name, number);
@@ -253,7 +253,7 @@ fn one_credential(
         },
     )
     .labelled(SERVICE_USER, user.name);
-    let state = korc.want(&name, &body, turn)?;
+    let state = korc.want(&name, &body, may_create)?;
     if korc
         .desired
         .wants(&Key::of::<Made<ApplicationCredential>>(namespace, &name))
