@@ -37,7 +37,7 @@ pub struct Ceph {
 /// be of another claim with the same name, in another control plane cluster.
 pub fn is_ready(resource: &str, composed: &Composed<'_>) -> bool {
     let observation = composed.observation::<PhaseStatus>(resource);
-    let is_made = judge(&observation) == ResourceStatus::Ready;
+    let is_made = status_of(&observation) == ResourceStatus::Ready;
     composed.is_rendered() || is_made && composed.is_own(&observation)
 }
 
@@ -282,7 +282,7 @@ impl Storage {
             composed.keep(resource)?;
             composed.observation(resource)
         };
-        let status = judge(&observation);
+        let status = status_of(&observation);
         if status != ResourceStatus::Ready && observation.exists {
             let problem = observation
                 .problem
@@ -294,7 +294,7 @@ impl Storage {
     }
 }
 
-fn judge(observation: &Observation<PhaseStatus>) -> ResourceStatus {
+fn status_of(observation: &Observation<PhaseStatus>) -> ResourceStatus {
     match observation.status.phase.as_str() {
         "Ready" if observation.synced => ResourceStatus::Ready,
         "Ready" => ResourceStatus::Degraded,

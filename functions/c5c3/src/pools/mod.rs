@@ -270,7 +270,7 @@ impl Requester<'_> {
                 let unreadable = |error| unreadable::<K>(error, name.name());
                 named.consumer = consumers.find(self.claim).map_err(unreadable)?;
                 named.problem = self
-                    .judge(&composite, named.consumer.as_ref(), consumers, hosts)
+                    .problem_of(&composite, named.consumer.as_ref(), consumers, hosts)
                     .map_err(unreadable)?;
                 named.composite = Some(composite);
             }
@@ -291,7 +291,7 @@ impl Requester<'_> {
     }
 
     /// Why a pool can't be consumed. `consumer` is the claim among its consumers.
-    fn judge<K: Pool>(
+    fn problem_of<K: Pool>(
         &self,
         pool: &PoolComposite<K>,
         consumer: Option<&Consumer>,
