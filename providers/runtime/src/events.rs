@@ -27,7 +27,7 @@ pub(crate) struct Events {
     api: Api,
     /// The identity of this replica.
     instance: String,
-    told: Mutex<HashMap<(String, String, String), Instant>>,
+    published: Mutex<HashMap<(String, String, String), Instant>>,
 }
 
 impl Events {
@@ -35,11 +35,11 @@ impl Events {
         Self {
             api,
             instance,
-            told: Mutex::default(),
+            published: Mutex::default(),
         }
     }
 
-    pub(crate) async fn tell(
+    pub(crate) async fn publish(
         &self,
         guard: &LeaseGuard,
         operator: &str,
@@ -47,7 +47,7 @@ impl Events {
         uid: &str,
         events: &[Event],
     ) {
-        for told in events.iter().filter(|event| self.is_new(uid, event)) {
+        for new in events.iter().filter(|event| self.is_new(uid, event)) {
             let now = Timestamp::now();
             let namespace = subject.namespace.as_deref().unwrap_or("default");
             let stem: String = subject.name.chars().take(200).collect();
@@ -60,9 +60,9 @@ impl Events {
                 "reportingController": operator,
                 "reportingInstance": self.instance,
                 "action": "Reconcile",
-                "reason": told.reason,
-                "type": if told.is_warning { "Warning" } else { "Normal" },
-                "note": told.note.chars().take(LONGEST).collect::<String>(),
+                "reason": new.reason,
+                "type": if new.is_warning { "Warning" } else { "Normal" },
+                "note": new.note.chars().take(LONGEST).collect::<String>(),
                 "regarding": {
                     "apiVersion": subject.kind.api_version(),
                     "kind": subject.kind.kind,
@@ -80,10 +80,14 @@ impl Events {
 
     fn is_new(&self, uid: &str, event: &Event) -> bool {
         let now = Instant::now();
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.retain(|_, until| *until > now);
+        let mut published = self
+            .published
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        published.retain(|_, until| *until > now);
         let what = format!("{}/{}", event.status, event.reason);
-        told.insert((uid.to_owned(), event.condition.clone(), what), now + ONCE)
+        published
+            .insert((uid.to_owned(), event.condition.clone(), what), now + ONCE)
             .is_none()
     }
 }

@@ -52,7 +52,7 @@ impl Controller {
         self.cache.learn(&subject.key, written);
         let events = events(before, status, failed);
         self.events
-            .tell(
+            .publish(
                 subject.guard,
                 manager,
                 &subject.key,
