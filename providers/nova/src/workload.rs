@@ -42,7 +42,7 @@ impl Recipe<'_> {
         let mut pending = Progress::Ready;
         let former = Former::Continued;
         let mapped = entry::map("cell0", former, &cell0, control.api, &tables, jobs, desired);
-        hold(&mut pending, &mapped);
+        keep_first_unready(&mut pending, &mapped);
         mappings.insert("cell0".to_owned(), cell0.name.clone());
 
         let mut pods = Vec::new();
@@ -61,7 +61,7 @@ impl Recipe<'_> {
                 Err(pending) => pending.clone(),
             };
             if self.waits_for(name) {
-                hold(&mut pending, &reached);
+                keep_first_unready(&mut pending, &reached);
             }
             if let Ok(state) = &state
                 && state.mapped.is_ready()
@@ -246,7 +246,7 @@ impl Recipe<'_> {
 }
 
 /// Keeps the first that isn't ready.
-fn hold(first: &mut Progress, next: &Progress) {
+fn keep_first_unready(first: &mut Progress, next: &Progress) {
     if first.is_ready() {
         *first = next.clone();
     }
