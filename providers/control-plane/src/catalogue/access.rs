@@ -117,8 +117,8 @@ fn versioned(url: &str) -> String {
     }
 }
 
-/// Composes the clouds.yaml that K-ORC works with. K-ORC reads it in this namespace, so it isn't pushed to a store. `may_create`: K-ORC knows Keystone's first user, so that its own application
-/// credential may be made.
+/// Composes the clouds.yaml that K-ORC works with. K-ORC reads it in this namespace, so it isn't pushed to a store.
+/// `may_create`: K-ORC knows Keystone's first user, so that its own application credential may be created.
 pub(super) fn compose(korc: &mut Korc<'_>, may_create: bool) -> Result<Progress, Failure> {
     if korc.recipe.korc.cloud_credentials_ref.is_some() {
         return Ok(given(korc));

@@ -1,4 +1,4 @@
-//! The catalogue while the control plane is deleted, or when its catalogue becomes external.
+//! The catalogue while the control plane is deleted, and after it has become external.
 
 use c5c3_kinds::Spec;
 use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
