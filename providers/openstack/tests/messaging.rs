@@ -45,7 +45,7 @@ fn ready(cluster: &Cluster) -> (String, String, String) {
 }
 
 #[test]
-fn a_virtual_host_is_made_with_a_user_that_may_do_all_in_it() {
+fn virtual_host_has_a_user_with_all_permissions() {
     let cluster = managed();
     assert_eq!(ready(&cluster).0, "True");
     let here = json!({ "name": "openstack-rabbitmq" });
@@ -140,7 +140,7 @@ fn each_part_is_waited_for(#[case] name: &str, #[case] expected: &str) {
 }
 
 #[test]
-fn a_password_that_rabbitmqs_operator_did_not_take_is_told() {
+fn password_that_rabbitmqs_operator_did_not_take_is_reported() {
     let mut cluster = managed();
     let changed = [("username", "neutron"), ("password", "an0ther")];
     cluster.secret(SECRET, &changed);
@@ -159,7 +159,7 @@ fn a_password_that_rabbitmqs_operator_did_not_take_is_told() {
 }
 
 #[test]
-fn what_cannot_be_read_is_not_taken_away() {
+fn resources_of_rabbitmq_stay_without_their_secret() {
     let mut cluster = managed();
     cluster.delete::<Secret>(SECRET);
     cluster.settle(&NEUTRON, "neutron");

@@ -66,7 +66,7 @@ fn files<const N: usize>(files: [(&str, &String); N]) -> BTreeMap<String, String
 }
 
 #[test]
-fn a_key_is_staged_then_promoted_then_retired_and_no_pod_restarts() {
+fn fernet_key_is_staged_promoted_and_retired_without_restart() {
     let mut cluster = running();
     let pods = cluster.get::<Deployment>("keystone").unwrap()["spec"].clone();
     let (one, two) = (key(&cluster, 1), key(&cluster, 2));
@@ -109,7 +109,7 @@ fn a_key_is_staged_then_promoted_then_retired_and_no_pod_restarts() {
 }
 
 #[test]
-fn the_operator_asks_to_be_called_when_a_rotation_is_due() {
+fn operator_requeues_for_the_next_rotation() {
     let mut cluster = running();
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert_eq!(
@@ -196,7 +196,7 @@ fn keys_of_an_older_keystone_are_taken_over() {
 }
 
 #[test]
-fn a_rotation_too_often_is_put_off() {
+fn rotation_too_often_is_put_off() {
     let mut cluster = running();
     cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
         keystone["spec"]["fernet"]["rotationSchedule"] = json!("@hourly");
