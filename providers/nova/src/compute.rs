@@ -37,7 +37,7 @@ pub fn publish(
     let mut files = Files::default();
     let mut config = nova_conf(facts, cell, bus, &mut files);
     if let Some(ephemeral) = ephemeral {
-        ephemeral.configure(config.section("libvirt"), &mut files);
+        ephemeral.configure(&mut config, &mut files);
     }
     files.config(CONFIG, &config);
     clouds.write(facts.service, facts.access, &mut files);

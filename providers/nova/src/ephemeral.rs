@@ -3,7 +3,7 @@
 use c5c3_api::hypervisor::CEPH_KEY;
 use c5c3_api::nova::{Disks, NovaSpec, NovaStatus};
 use provider_composer::{DesiredState, Progress, Reason};
-use provider_openstack::{Files, NOVA, Pool, Prerequisite, Section, Service, progress, uuid};
+use provider_openstack::{Config, Files, NOVA, Pool, Prerequisite, Service, progress, uuid};
 
 /// The files of Ceph's configuration and key.
 const CONF: &str = "ceph.conf";
@@ -83,13 +83,18 @@ impl Ephemeral {
     /// Has nova-compute keep disks in the pool
     /// (<https://docs.openstack.org/nova/latest/configuration/config.html#libvirt.images_type>), and adds the files that it and
     /// libvirt need.
-    pub fn configure(&self, libvirt: &mut Section, files: &mut Files) {
-        libvirt
+    pub fn configure(&self, config: &mut Config, files: &mut Files) {
+        config
+            .section("libvirt")
             .set("images_type", "rbd")
             .set("images_rbd_pool", &self.pool.pool)
             .set("images_rbd_ceph_conf", format!("{}/{CONF}", NOVA.folder))
             .set("rbd_user", &self.pool.user)
             .set("rbd_secret_uuid", &self.uuid);
+        // Folders of servers are on their hosts. One that a reverted resize leaves on the other host would block each further one.
+        config
+            .section("workarounds")
+            .set("ensure_libvirt_rbd_instance_dir_cleanup", true);
         self.pool.files(NOVA.folder, CONF, KEYRING, files);
         files.secret(&format!("{CEPH_KEY}{}", self.uuid), &self.key);
     }

@@ -30,7 +30,7 @@ const TEXTS: [(&str, &str); 8] = [
 ];
 /// Options of those sections that only nova-compute reads and that it never takes, though some are truth values: they
 /// choose programs, files and the node's devices, mount disks of servers, switch checks off, or take what the node itself needs.
-const REFUSED: [(&str, &str); 33] = [
+const REFUSED: [(&str, &str); 34] = [
     ("DEFAULT", "compute_driver"),
     ("DEFAULT", "compute_monitors"),
     ("DEFAULT", "default_ephemeral_format"),
@@ -64,6 +64,7 @@ const REFUSED: [(&str, &str); 33] = [
     ("pci", "device_spec"),
     ("workarounds", "disable_deep_image_inspection"),
     ("workarounds", "disable_rootwrap"),
+    ("workarounds", "ensure_libvirt_rbd_instance_dir_cleanup"),
 ];
 /// An option of those sections that conductors alone read (nova/db/main/api.py, `service_create`). A change of it restarts no nova-compute.
 const OF_CONDUCTORS: (&str, &str) = ("DEFAULT", "enable_new_services");

@@ -20,12 +20,22 @@ chgrp 42424 /var/lib/nova/instances && chmod 1775 /var/lib/nova/instances ||
 # Nova runs commands on other hosts by ssh, and copies disks to them by scp. SFTP, which scp speaks by default, can't be confined to
 # the folder of one server. All hosts of the share have one key, which may be replaced at any time.
 mkdir -p /run/agent/bin
-printf '#!/bin/sh\nexec /usr/bin/scp -O "$@"\n' > /run/agent/bin/scp
-chmod 755 /run/agent/bin/scp
-export PATH="/run/agent/bin:$PATH"
-cat > /root/.ssh/known-hosts <<'END'
-echo "hypervisor $(ssh-keygen -y -f /etc/nova/migration/ssh-privatekey)"
+cat > /run/agent/bin/ssh <<'END'
+#!/bin/sh
+# For a KnownHostsCommand, ssh changes groups, for which the pod has no capability.
+set -e
+key=$(ssh-keygen -y -f /etc/nova/migration/ssh-privatekey)
+known=$(mktemp /run/agent/known-hosts.XXXXXX)
+echo "hypervisor $key" > "$known"
+mv "$known" /run/agent/known-hosts
+exec /usr/bin/ssh "$@"
 END
+cat > /run/agent/bin/scp <<'END'
+#!/bin/sh
+exec /usr/bin/scp -O -S /run/agent/bin/ssh "$@"
+END
+chmod 755 /run/agent/bin/ssh /run/agent/bin/scp
+export PATH="/run/agent/bin:$PATH"
 cat > /root/.ssh/config <<END
 Host *
     Port $MIGRATION_PORT
@@ -34,8 +44,7 @@ Host *
     IdentitiesOnly yes
     PreferredAuthentications publickey
     HostKeyAlias hypervisor
-    KnownHostsCommand /bin/sh /root/.ssh/known-hosts
-    UserKnownHostsFile none
+    UserKnownHostsFile /run/agent/known-hosts
     GlobalKnownHostsFile none
     StrictHostKeyChecking yes
     ConnectTimeout 10

@@ -310,15 +310,14 @@ fn nova_compute_connects_to_other_hosts_with_the_key_of_the_share(
         assert_eq!(text("chgrp"), format!("42424 {}\n", instances.display()));
     }
     let [key, known, programs] =
-        [KEY, "root/.ssh/known-hosts", "run/agent/bin"].map(|path| root.path(path));
+        [KEY, "run/agent/known-hosts", "run/agent/bin"].map(|path| root.path(path));
     let configuration = text("root/.ssh/config");
     for line in [
         "Port 8022".to_owned(),
         "User openstack".to_owned(),
         format!("IdentityFile {}", key.display()),
         "HostKeyAlias hypervisor".to_owned(),
-        format!("KnownHostsCommand /bin/sh {}", known.display()),
-        "UserKnownHostsFile none".to_owned(),
+        format!("UserKnownHostsFile {}", known.display()),
         "GlobalKnownHostsFile none".to_owned(),
         "StrictHostKeyChecking yes".to_owned(),
     ] {
@@ -329,16 +328,34 @@ fn nova_compute_connects_to_other_hosts_with_the_key_of_the_share(
     }
     let first = format!("{}:", programs.display());
     assert!(text("path").starts_with(&first), "{}", text("path"));
+    let client = programs.join("ssh");
     assert_eq!(
         text("run/agent/bin/scp"),
-        "#!/bin/sh\nexec /usr/bin/scp -O \"$@\"\n"
+        format!(
+            "#!/bin/sh\nexec /usr/bin/scp -O -S {} \"$@\"\n",
+            client.display()
+        )
     );
+    for program in ["ssh", "scp"] {
+        let found = fs::metadata(programs.join(program)).unwrap();
+        assert_eq!(found.permissions().mode() & 0o777, 0o755, "{program}");
+    }
 
     root.program("ssh-keygen", SSH_KEYGEN);
-    root.write(KEY, "private");
-    let known = root.script(&text("root/.ssh/known-hosts"), &[]).output();
-    assert_eq!(
-        String::from_utf8(known.unwrap().stdout).unwrap(),
-        "hypervisor ecdsa-sha2-nistp256 of-private\n"
-    );
+    root.program("ssh", "echo \"$@\" > \"$ROOT/ssh\"");
+    let connect = || {
+        let script = text("run/agent/bin/ssh").replace("/usr/bin/ssh", "ssh");
+        let connected = root.script(&script, &[]).args(["node-b", "true"]).status();
+        connected.unwrap().success()
+    };
+    root.write(KEY, "unusable");
+    assert!(!connect(), "without a key, a former one would be known");
+    assert!(!root.path("ssh").exists());
+    for key in ["private", "next-private"] {
+        root.write(KEY, key);
+        assert!(connect());
+        let expected = format!("hypervisor ecdsa-sha2-nistp256 of-{key}\n");
+        assert_eq!(text("run/agent/known-hosts"), expected);
+        assert_eq!(text("ssh"), "node-b true\n");
+    }
 }

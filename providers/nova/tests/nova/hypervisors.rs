@@ -140,6 +140,7 @@ fn disks_of_servers_are_in_a_pool_in_ceph() {
         "images_rbd_ceph_conf = /etc/nova/config/ceph.conf",
         "rbd_user = prod-nova",
         &format!("rbd_secret_uuid = {uuid}"),
+        "ensure_libvirt_rbd_instance_dir_cleanup = true",
     ] {
         assert!(config.lines().any(|own| own == line), "{line}: {config}");
     }
@@ -180,6 +181,7 @@ fn disks_of_servers_are_in_a_pool_in_ceph() {
 #[case("pci", "passthrough_whitelist", "{\"address\": \"*\"}")]
 #[case("os_vif_ovs", "ovsdb_connection", "tcp:192.0.2.1:6640")]
 #[case("workarounds", "disable_deep_image_inspection", "true")]
+#[case("workarounds", "ensure_libvirt_rbd_instance_dir_cleanup", "false")]
 #[case("DEFAULT", "reserved_host_memory_mb", "0")]
 fn extra_config_refuses_what_is_dangerous_on_hypervisors(
     #[case] section: &str,
