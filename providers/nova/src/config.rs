@@ -3,6 +3,7 @@
 use crate::clouds::Clouds;
 use crate::consoles;
 use crate::ephemeral::Ephemeral;
+use crate::pods::CONSOLE_PROXY;
 use c5c3_api::nova::{Cell, NovaSpec};
 use c5c3_api::parts::{CacheBackend, Exposure};
 use provider_openstack::{
@@ -176,6 +177,7 @@ impl Facts<'_> {
             .section("DEFAULT")
             .set("host", format!("{}-{name}", service.name))
             .set("web", "/usr/share/novnc");
+        files.text(CONSOLE_PROXY, include_str!("novncproxy.py"));
         if service.common.tls.enabled {
             config
                 .section("DEFAULT")

@@ -20,6 +20,16 @@ pub fn program(name: &str, files: Source) -> Program {
     daemon(files).reading(name, &config::path(), &[])
 }
 
+/// The file with the program of a cell's proxy of consoles.
+pub const CONSOLE_PROXY: &str = "novncproxy.py";
+
+/// The proxy of a cell's consoles.
+pub fn console_proxy(files: Source) -> Program {
+    let script = format!("{}/{CONSOLE_PROXY}", NOVA.folder);
+    let words = ["python3", &script, "--config-file", &config::path()];
+    daemon(files).command(words.map(str::to_owned))
+}
+
 /// A command of nova-manage.
 pub fn manage(files: Source, words: &[&str]) -> Program {
     daemon(files).reading("nova-manage", &config::path(), words)

@@ -12,7 +12,7 @@ use crate::cells::{self, Cell};
 use crate::config::{self, Control, Facts};
 use crate::consoles::{self, Consoles};
 use crate::entry::{self, Former, State};
-use crate::pods::{daemon, program, workers};
+use crate::pods::{console_proxy, daemon, program, workers};
 use crate::recipe::Recipe;
 use crate::{compute, databases, upgrade};
 
@@ -192,14 +192,16 @@ impl Recipe<'_> {
             prerequisites: state.synced.clone(),
             ..pods
         };
-        let shows = |files| program("nova-novncproxy", files);
         let proxy = match self.certificate(&proxy, &consoles) {
-            Ok(None) => pods(Pods::of(proxy, shows(files.clone()))),
+            Ok(None) => pods(Pods::of(proxy, console_proxy(files.clone()))),
             Ok(Some(secret)) => {
                 // Options of the proxy alone replace no conductor.
                 let files = facts.cell(name, database, bus, true);
                 let files = files.compose(service, desired).source();
-                pods(Pods::of(proxy, consoles::mount(shows(files), secret)))
+                pods(Pods::of(
+                    proxy,
+                    consoles::mount(console_proxy(files), secret),
+                ))
             }
             Err(pending) => Pods::waiting(proxy, pending),
         };

@@ -1,4 +1,6 @@
-//! Certificates of consoles.
+//! The proxies of consoles, and their certificates.
+
+use std::process::Command;
 
 use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::{Certificate, Issuer};
@@ -7,7 +9,7 @@ use k8s_openapi::api::core::v1::Secret;
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-use crate::{NOVA, change, given, running};
+use crate::{MODULE, NOVA, change, given, running};
 
 const PROXY: &str = "nova-cell1-novncproxy";
 const CONDUCTOR: &str = "nova-cell1-conductor";
@@ -17,13 +19,36 @@ const HOST: &str = "nova-cell1-vnc-host";
 /// The Secrets that cert-manager writes for consoles.
 const ISSUED: [&str; 3] = ["nova-cell1-vnc-ca", "nova-cell1-vnc-proxy", HOST];
 
-/// The configuration file of the pods of a Deployment.
-fn options(cluster: &Cluster, deployment: &str) -> String {
+/// Stands for Nova, whose proxy compares protocols with that of a console's URL, and looks at those of four connections.
+const FAKE: &str = r#"
+class Handler:
+    def verify_origin_proto(self, connect_info, protocol):
+        return protocol == connect_info
+
+def main():
+    assert sys.argv[1:] == ["--config-file", "/etc/nova/config/nova.conf"], sys.argv
+    handler = proxy.NovaProxyRequestHandler()
+    print(*(handler.verify_origin_proto("https", protocol) for protocol in ("https", "wss", "http", "ws")))
+    print(*(handler.verify_origin_proto("http", protocol) for protocol in ("https", "wss", "http", "ws")))
+
+proxy = module("nova.console.websocketproxy", NovaProxyRequestHandler=Handler)
+module("nova")
+module("nova.cmd", novncproxy=module("nova.cmd.novncproxy", main=main))
+module("nova.console", websocketproxy=proxy)
+"#;
+
+/// A file of the pods of a Deployment.
+fn file(cluster: &Cluster, deployment: &str, name: &str) -> String {
     let pod = &cluster.get::<Deployment>(deployment).unwrap()["spec"]["template"]["spec"];
     let mut volumes = pod["volumes"].as_array().unwrap().iter();
     let config = volumes.find(|volume| volume["name"] == "config").unwrap();
     let secret = config["secret"]["secretName"].as_str().unwrap();
-    cluster.value(secret, "nova.conf").unwrap()
+    cluster.value(secret, name).unwrap()
+}
+
+/// The configuration file of the pods of a Deployment.
+fn options(cluster: &Cluster, deployment: &str) -> String {
+    file(cluster, deployment, "nova.conf")
 }
 
 /// What hypervisors get: the authority, the certificate and its key.
@@ -55,6 +80,28 @@ fn go_on_without(cluster: &mut Cluster, secrets: &[&str]) {
 
 fn is_true(cluster: &Cluster, type_: &str) -> bool {
     cluster.condition(&NOVA, "nova", type_).0 == "True"
+}
+
+#[test]
+fn proxy_takes_the_protocol_of_a_websocket_for_that_of_its_page() {
+    let cluster = running();
+    let pod = &cluster.get::<Deployment>(PROXY).unwrap()["spec"]["template"]["spec"];
+    let command = pod["containers"][0]["command"].clone();
+    let command: Vec<String> = serde_json::from_value(command).unwrap();
+    let (python, words) = command.split_first().unwrap();
+    assert_eq!(words[0], "/etc/nova/config/novncproxy.py");
+    let program = format!("{MODULE}{FAKE}\n{}", file(&cluster, PROXY, "novncproxy.py"));
+    let output = Command::new(python)
+        .args(["-c", &program])
+        .args(&words[1..])
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "True True False False\nFalse False True True\n"
+    );
 }
 
 /// QEMU asks no certificate what it is for.
