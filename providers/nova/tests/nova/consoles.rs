@@ -1,7 +1,5 @@
 //! The proxies of consoles, and their certificates.
 
-use std::process::Command;
-
 use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::{Certificate, Issuer};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -9,7 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-use crate::{MODULE, NOVA, change, given, running};
+use crate::{NOVA, change, given, printed, running};
 
 const PROXY: &str = "nova-cell1-novncproxy";
 const CONDUCTOR: &str = "nova-cell1-conductor";
@@ -88,18 +86,14 @@ fn proxy_takes_the_protocol_of_a_websocket_for_that_of_its_page() {
     let pod = &cluster.get::<Deployment>(PROXY).unwrap()["spec"]["template"]["spec"];
     let command = pod["containers"][0]["command"].clone();
     let command: Vec<String> = serde_json::from_value(command).unwrap();
-    let (python, words) = command.split_first().unwrap();
-    assert_eq!(words[0], "/etc/nova/config/novncproxy.py");
-    let program = format!("{MODULE}{FAKE}\n{}", file(&cluster, PROXY, "novncproxy.py"));
-    let output = Command::new(python)
-        .args(["-c", &program])
-        .args(&words[1..])
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let [python, script, option, config] = words[..] else {
+        panic!("{words:?}");
+    };
+    assert_eq!(script, "/etc/nova/config/novncproxy.py");
+    let program = file(&cluster, PROXY, "novncproxy.py");
     assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
+        printed(python, FAKE, &program, &[option, config]),
         "True True False False\nFalse False True True\n"
     );
 }

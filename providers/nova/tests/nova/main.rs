@@ -11,6 +11,8 @@ mod parts;
 mod removal;
 mod upgrade;
 
+use std::process::Command;
+
 use c5c3_api::nova::NovaSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
@@ -31,6 +33,18 @@ def module(name, **content):
     sys.modules[name] = made
     return made
 "#;
+
+/// What a program in Python prints with modules that stand for Nova's, of which `fake` creates all.
+fn printed(python: &str, fake: &str, program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(python)
+        .args(["-c", &format!("{MODULE}{fake}\n{program}")])
+        .args(arguments)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
 
 /// Nova with message buses that are run externally, and all that it waits for.
 fn given() -> Cluster {

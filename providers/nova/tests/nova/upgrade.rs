@@ -1,7 +1,5 @@
 //! The end of an upgrade, in which hypervisors run the release last.
 
-use std::process::Command;
-
 use c5c3_api::nova::NovaSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
@@ -10,7 +8,7 @@ use provider_composer::{Custom, Reason};
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-use crate::{MODULE, NOVA, add_cell2, change, given, job, jobs, running};
+use crate::{NOVA, add_cell2, change, given, job, jobs, printed, running};
 
 /// The Deployments that call nova-compute.
 const CALLERS: [&str; 4] = [
@@ -280,14 +278,9 @@ fn program_waits_for_hosts_that_are_older_and_names_them() {
     let [python, option, script, file] = words[..] else {
         panic!("{words:?}");
     };
-    let output = Command::new(python)
-        .args([option, &format!("{MODULE}{FAKE}\n{script}"), file])
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
+    assert_eq!(option, "-c");
     assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
+        printed(python, FAKE, script, &[file]),
         "/etc/nova/config/nova.conf\nolder than this release: a, b\nolder than this release: a\n"
     );
 }
