@@ -45,11 +45,8 @@ impl ResourceKind {
         plural: &'static str,
     ) -> Self {
         Self {
-            group,
-            version,
-            kind,
-            plural,
             namespaced: false,
+            ..Self::namespaced(group, version, kind, plural)
         }
     }
 
