@@ -22,7 +22,7 @@ pub struct Usage {
     pub by: UsageRef,
     /// Why, for whoever tries to delete it.
     pub reason: String,
-    /// Delete again, once the Usage is gone, what somebody wanted deleted meanwhile.
+    /// Delete again, once the Usage is gone, what could not be deleted because of it.
     #[serde(default)]
     pub replay_deletion: bool,
 }

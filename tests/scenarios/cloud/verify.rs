@@ -76,7 +76,7 @@ pub async fn of_apis(cloud: &Cloud) -> Result<()> {
     is(&tempest, "TestsPassed")
 }
 
-/// Prints which tests were skipped, and why: the status has no room for all of them.
+/// Prints which tests were skipped, and why: the status has only the first of them.
 async fn print_skipped(cloud: &Cloud) -> Result<()> {
     for pod in cloud.cluster.list(POD, RUNS).await? {
         let name = pod.metadata.name.as_deref().unwrap_or_default();
