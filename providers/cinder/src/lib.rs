@@ -109,7 +109,7 @@ fn components<'a>(
 ) -> Result<Vec<Component<'a>>, Failure> {
     let scheduler = (&spec.scheduler).into();
     let mut components = vec![
-        service.api((&spec.api).into())?,
+        service.api(&spec.api)?,
         Component::of(service, CINDER_SCHEDULER, "", scheduler)?,
     ];
     for backend in &spec.backends {

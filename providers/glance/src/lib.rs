@@ -54,7 +54,7 @@ impl Composer for Glance {
         let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(sections).collect();
         let installed = subject.status.release.as_deref();
         let service = Service::of(&GLANCE, &owned, subject, observed, installed, &spec.common)?;
-        let api = service.api((&spec.api).into())?;
+        let api = service.api(&spec.api)?;
         let context = ServiceContext::of(&service, vec![api], desired)?;
         let purge = Purge::of(&context.jobs, &spec.deleted_rows.rows)?;
         let database = Database::resolve(&service, "", &spec.database, desired);

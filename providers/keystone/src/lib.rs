@@ -53,7 +53,7 @@ impl Composer for Keystone {
             installed,
             &spec.common,
         )?;
-        let api = service.api((&spec.api).into())?;
+        let api = service.api(&spec.api)?;
         let context = ServiceContext::of(&service, vec![api], desired)?;
         let database =
             Database::resolve(&service, "", &spec.database, desired).and_then(Database::plain);

@@ -106,7 +106,7 @@ fn components<'a>(
     let rpc_server =
         rpc_server.map(|wanted| Component::of(service, NEUTRON_RPC_SERVER, "", wanted.into()));
     let mut components = vec![
-        service.api((&spec.api).into())?,
+        service.api(&spec.api)?,
         Component::of(
             service,
             NEUTRON_PERIODIC_WORKERS,

@@ -169,7 +169,7 @@ fn components<'a>(
         Component::of(service, NOVA_CONDUCTOR, "", (&spec.conductor).into())?,
         Component::of(service, NOVA_SCHEDULER, "", scheduler.into())?,
         Component::of(service, NOVA_METADATA, "", (&spec.metadata).into())?,
-        service.api((&spec.api).into())?,
+        service.api(&spec.api)?,
     ];
     components.extend(cells::components(service, spec)?);
     Ok(components)

@@ -58,7 +58,7 @@ pub struct Component<'a> {
 }
 
 impl<'a> Component<'a> {
-    /// Creates a component of a service, or of one of its cells unless `cell` is empty.
+    /// Creates a component, as [`Service::component`] does.
     ///
     /// # Errors
     /// `replicas` is 0.
@@ -68,25 +68,7 @@ impl<'a> Component<'a> {
         cell: &str,
         scale: Scale<'a>,
     ) -> Result<Self, Failure> {
-        if scale.replicas == 0 {
-            return Err(Failure::new(
-                Reason::Invalid,
-                "replicas is 0, and then nothing would answer: give at least 1, or delete the resource",
-            ));
-        }
-        let name = match cell {
-            "" => definition.name.to_owned(),
-            cell => format!("{cell}-{}", definition.name),
-        };
-        let suffix = Some(name.as_str()).filter(|name| *name != API);
-        Ok(Self {
-            service,
-            definition,
-            object: part(service.name, suffix.unwrap_or_default()),
-            name,
-            scale,
-            expose: None,
-        })
+        service.component(definition, cell, scale)
     }
 
     /// The container's name. That of the API and of Jobs is the service's name.
@@ -123,13 +105,45 @@ impl<'a> Component<'a> {
 }
 
 impl<'a> Service<'a> {
+    /// Creates a component of the service, or of one of its cells unless `cell` is empty.
+    ///
+    /// # Errors
+    /// `replicas` is 0.
+    pub fn component(
+        &'a self,
+        definition: ComponentDefinition,
+        cell: &str,
+        scale: impl Into<Scale<'a>>,
+    ) -> Result<Component<'a>, Failure> {
+        let scale = scale.into();
+        if scale.replicas == 0 {
+            return Err(Failure::new(
+                Reason::Invalid,
+                "replicas is 0, and then nothing would answer: give at least 1, or delete the resource",
+            ));
+        }
+        let name = match cell {
+            "" => definition.name.to_owned(),
+            cell => format!("{cell}-{}", definition.name),
+        };
+        let suffix = Some(name.as_str()).filter(|name| *name != API);
+        Ok(Component {
+            service: self,
+            definition,
+            object: part(self.name, suffix.unwrap_or_default()),
+            name,
+            scale,
+            expose: None,
+        })
+    }
+
     /// The component that serves the API, with its exposure.
     ///
     /// # Errors
     /// `replicas` is 0.
-    pub fn api(&'a self, scale: Scale<'a>) -> Result<Component<'a>, Failure> {
+    pub fn api(&'a self, scale: impl Into<Scale<'a>>) -> Result<Component<'a>, Failure> {
         let expose = self.common.expose.as_ref();
-        let api = Component::of(self, self.definition.api, "", scale)?;
+        let api = self.component(self.definition.api, "", scale)?;
         Ok(Component { expose, ..api })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::CustomResource;
 use c5c3_api::credential_rotation::CredentialRotationSpec;
-use c5c3_api::parts::{Common, CredentialsRef};
+use c5c3_api::parts::{Common, CredentialsRef, ServiceStatus};
 use c5c3_kinds::{Manifest, cert_manager, gateway, mariadb, prometheus};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -60,9 +60,53 @@ pub struct Service<'a> {
     owner: Owner,
 }
 
+impl ServiceDefinition {
+    /// Validates a resource of the service. `owned` are the options that the operator owns, besides those of all services. `status` has
+    /// the installed release.
+    ///
+    /// # Errors
+    /// The name, the image, the release or the extra configuration isn't valid.
+    pub fn service<'a, S: CustomResource>(
+        &'static self,
+        owned: &[Owned<'_>],
+        subject: &'a Subject<S>,
+        observed: &'a ObservedState<'a>,
+        common: &'a Common,
+        status: &ServiceStatus,
+    ) -> Result<Service<'a>, Failure> {
+        if subject.name().contains('.') {
+            return Err(Failure::new(
+                Reason::Invalid,
+                "metadata.name has a dot, and a Service of this name would be another host: create the resource under a name \
+                 of letters, digits and dashes",
+            ));
+        }
+        let release = image::release(self, common)?;
+        let installed = status.release.as_deref();
+        let installed = installed.and_then(|release| release.parse::<Release>().ok());
+        if let Some(installed) = installed {
+            installed.may_become(release).map_err(|message| {
+                Failure::new(Reason::ReleaseNotReachable, format!("release {message}"))
+            })?;
+        }
+        let secrets = extra::secrets(common, subject.namespace(), observed)?;
+        Ok(Service {
+            definition: self,
+            namespace: subject.namespace(),
+            name: subject.name(),
+            common,
+            observed,
+            extra: Extra::of(self.name, owned, release, common, secrets)?,
+            release,
+            image: image::reference(self, release, &common.image)?,
+            installed,
+            owner: Owner::of(ResourceKind::of::<S>(), &subject.metadata),
+        })
+    }
+}
+
 impl<'a> Service<'a> {
-    /// Validates a resource. `installed` is the release in its status. `owned` are the options that the operator owns, besides those
-    /// of all services.
+    /// Validates a resource, as [`ServiceDefinition::service`] does. `installed` is the release in its status.
     ///
     /// # Errors
     /// The name, the image, the release or the extra configuration isn't valid.
@@ -74,33 +118,11 @@ impl<'a> Service<'a> {
         installed: Option<&str>,
         common: &'a Common,
     ) -> Result<Self, Failure> {
-        if subject.name().contains('.') {
-            return Err(Failure::new(
-                Reason::Invalid,
-                "metadata.name has a dot, and a Service of this name would be another host: create the resource under a name \
-                 of letters, digits and dashes",
-            ));
-        }
-        let release = image::release(definition, common)?;
-        let installed = installed.and_then(|release| release.parse::<Release>().ok());
-        if let Some(installed) = installed {
-            installed.may_become(release).map_err(|message| {
-                Failure::new(Reason::ReleaseNotReachable, format!("release {message}"))
-            })?;
-        }
-        let secrets = extra::secrets(common, subject.namespace(), observed)?;
-        Ok(Self {
-            definition,
-            namespace: subject.namespace(),
-            name: subject.name(),
-            common,
-            observed,
-            extra: Extra::of(definition.name, owned, release, common, secrets)?,
-            release,
-            image: image::reference(definition, release, &common.image)?,
-            installed,
-            owner: Owner::of(ResourceKind::of::<S>(), &subject.metadata),
-        })
+        let status = ServiceStatus {
+            release: installed.map(str::to_owned),
+            ..ServiceStatus::default()
+        };
+        definition.service(owned, subject, observed, common, &status)
     }
 
     /// Whether another release is installed than the desired one.

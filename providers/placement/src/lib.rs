@@ -41,7 +41,7 @@ impl Composer for Placement {
             installed,
             &spec.common,
         )?;
-        let api = service.api((&spec.api).into())?;
+        let api = service.api(&spec.api)?;
         let context = ServiceContext::of(&service, vec![api], desired)?;
         let database = Database::resolve(&service, "", &spec.database, desired);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, desired);
