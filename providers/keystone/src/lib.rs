@@ -41,20 +41,11 @@ impl Composer for Keystone {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
-        let spec = &subject.spec;
+        let Subject { spec, status, .. } = subject;
         let federation = federation::owned(&spec.federation).iter().copied();
         let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(federation).collect();
-        let installed = subject.status.release.as_deref();
-        let service = Service::of(
-            &KEYSTONE,
-            &owned,
-            subject,
-            observed,
-            installed,
-            &spec.common,
-        )?;
-        let api = service.api(&spec.api)?;
-        let context = ServiceContext::of(&service, vec![api], desired)?;
+        let service = KEYSTONE.service(&owned, subject, observed, &spec.common, status)?;
+        let context = ServiceContext::of(&service, vec![service.api(&spec.api)?], desired)?;
         let database =
             Database::resolve(&service, "", &spec.database, desired).and_then(Database::plain);
         let identities = Identities::resolve(&service, &spec.federation);
