@@ -48,14 +48,12 @@ impl Composer for Glance {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
-        let spec = &subject.spec;
+        let Subject { spec, status, .. } = subject;
         let additional = spec.storage.additional.iter();
         let sections = additional.map(|store| Owned::section(&store.name, "storage.additional"));
         let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(sections).collect();
-        let installed = subject.status.release.as_deref();
-        let service = Service::of(&GLANCE, &owned, subject, observed, installed, &spec.common)?;
-        let api = service.api(&spec.api)?;
-        let context = ServiceContext::of(&service, vec![api], desired)?;
+        let service = GLANCE.service(&owned, subject, observed, &spec.common, status)?;
+        let context = ServiceContext::of(&service, vec![service.api(&spec.api)?], desired)?;
         let purge = Purge::of(&context.jobs, &spec.deleted_rows.rows)?;
         let database = Database::resolve(&service, "", &spec.database, desired);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, desired);
