@@ -31,18 +31,9 @@ impl Composer for Placement {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
-        let spec = &subject.spec;
-        let installed = subject.status.release.as_deref();
-        let service = Service::of(
-            &PLACEMENT,
-            &config::OWNED,
-            subject,
-            observed,
-            installed,
-            &spec.common,
-        )?;
-        let api = service.api(&spec.api)?;
-        let context = ServiceContext::of(&service, vec![api], desired)?;
+        let Subject { spec, status, .. } = subject;
+        let service = PLACEMENT.service(&config::OWNED, subject, observed, &spec.common, status)?;
+        let context = ServiceContext::of(&service, vec![service.api(&spec.api)?], desired)?;
         let database = Database::resolve(&service, "", &spec.database, desired);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, desired);
         let workload =
