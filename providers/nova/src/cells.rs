@@ -94,16 +94,10 @@ pub fn components<'a>(
     let mut components = Vec::new();
     for cell in &spec.cells {
         let conductor = cell.conductor.as_ref().unwrap_or(&spec.conductor);
-        let proxy = &spec.no_vnc_proxy;
-        components.push(Component::of(
-            service,
-            CONDUCTOR,
-            &cell.name,
-            conductor.into(),
-        )?);
+        components.push(service.component(CONDUCTOR, &cell.name, conductor)?);
         components.push(Component {
             expose: cell.consoles.as_ref(),
-            ..Component::of(service, NOVA_NOVNCPROXY, &cell.name, proxy.into())?
+            ..service.component(NOVA_NOVNCPROXY, &cell.name, &spec.no_vnc_proxy)?
         });
     }
     Ok(components)

@@ -32,7 +32,7 @@ use provider_openstack::{
 };
 
 use clouds::Clouds;
-use config::{Control, Facts, Shared};
+use config::{Control, Facts, OWNED, Shared};
 use databases::Databases;
 use recipe::Recipe;
 
@@ -70,15 +70,7 @@ impl Composer for Nova {
         let (spec, status) = (&subject.spec, &subject.status);
         cells::check(subject.name(), spec, status)?;
         let cron = Cron::of_field("deletedRows.schedule", &spec.deleted_rows.schedule)?;
-        let installed = status.service.release.as_deref();
-        let service = Service::of(
-            &NOVA,
-            &config::OWNED,
-            subject,
-            observed,
-            installed,
-            &spec.common,
-        )?;
+        let service = NOVA.service(&OWNED, subject, observed, &spec.common, &status.service)?;
         options::check(&service.extra)?;
         let components = components(&service, spec)?;
         let context = ServiceContext::of(&service, components, desired)?;
@@ -164,11 +156,10 @@ fn components<'a>(
     service: &'a Service<'a>,
     spec: &'a NovaSpec,
 ) -> Result<Vec<Component<'a>>, Failure> {
-    let scheduler = &spec.scheduler.component;
     let mut components = vec![
-        Component::of(service, NOVA_CONDUCTOR, "", (&spec.conductor).into())?,
-        Component::of(service, NOVA_SCHEDULER, "", scheduler.into())?,
-        Component::of(service, NOVA_METADATA, "", (&spec.metadata).into())?,
+        service.component(NOVA_CONDUCTOR, "", &spec.conductor)?,
+        service.component(NOVA_SCHEDULER, "", &spec.scheduler.component)?,
+        service.component(NOVA_METADATA, "", &spec.metadata)?,
         service.api(&spec.api)?,
     ];
     components.extend(cells::components(service, spec)?);
