@@ -53,16 +53,8 @@ impl Composer for Neutron {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
-        let spec = &subject.spec;
-        let installed = subject.status.release.as_deref();
-        let service = Service::of(
-            &NEUTRON,
-            &config::OWNED,
-            subject,
-            observed,
-            installed,
-            &spec.common,
-        )?;
+        let Subject { spec, status, .. } = subject;
+        let service = NEUTRON.service(&config::OWNED, subject, observed, &spec.common, status)?;
         let components = components(&service, spec)?;
         let context = ServiceContext::of(&service, components, desired)?;
         let database = Database::resolve(&service, "", &spec.database, desired);
@@ -103,22 +95,12 @@ fn components<'a>(
     spec: &'a NeutronSpec,
 ) -> Result<Vec<Component<'a>>, Failure> {
     let rpc_server = spec.rpc_server.as_ref();
-    let rpc_server =
-        rpc_server.map(|wanted| Component::of(service, NEUTRON_RPC_SERVER, "", wanted.into()));
+    let rpc_server = rpc_server.map(|wanted| service.component(NEUTRON_RPC_SERVER, "", wanted));
+    let maintenance_worker = &spec.ovn_maintenance_worker;
     let mut components = vec![
         service.api(&spec.api)?,
-        Component::of(
-            service,
-            NEUTRON_PERIODIC_WORKERS,
-            "",
-            (&spec.periodic_workers).into(),
-        )?,
-        Component::of(
-            service,
-            NEUTRON_OVN_MAINTENANCE_WORKER,
-            "",
-            (&spec.ovn_maintenance_worker).into(),
-        )?,
+        service.component(NEUTRON_PERIODIC_WORKERS, "", &spec.periodic_workers)?,
+        service.component(NEUTRON_OVN_MAINTENANCE_WORKER, "", maintenance_worker)?,
     ];
     components.extend(rpc_server.transpose()?);
     Ok(components)
