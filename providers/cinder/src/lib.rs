@@ -51,10 +51,9 @@ impl Composer for Cinder {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<CinderStatus, Failure> {
-        let spec = &subject.spec;
-        let installed = subject.status.service.release.as_deref();
+        let Subject { spec, status, .. } = subject;
         let owned = config::owned(spec);
-        let service = Service::of(&CINDER, &owned, subject, observed, installed, &spec.common)?;
+        let service = CINDER.service(&owned, subject, observed, &spec.common, &status.service)?;
         let backends = backends::resolve(&service, spec)?;
         let components = components(&service, spec)?;
         let context = ServiceContext::of(&service, components, desired)?;
@@ -107,23 +106,16 @@ fn components<'a>(
     service: &'a Service<'a>,
     spec: &'a CinderSpec,
 ) -> Result<Vec<Component<'a>>, Failure> {
-    let scheduler = (&spec.scheduler).into();
     let mut components = vec![
         service.api(&spec.api)?,
-        Component::of(service, CINDER_SCHEDULER, "", scheduler)?,
+        service.component(CINDER_SCHEDULER, "", &spec.scheduler)?,
     ];
     for backend in &spec.backends {
-        let volume = (&spec.volume).into();
-        components.push(Component::of(
-            service,
-            CINDER_VOLUME,
-            &backend.name,
-            volume,
-        )?);
+        let volume = service.component(CINDER_VOLUME, &backend.name, &spec.volume)?;
+        components.push(volume);
     }
     if let Some(backup) = &spec.backup {
-        let scale = (&backup.component).into();
-        components.push(Component::of(service, CINDER_BACKUP, "", scale)?);
+        components.push(service.component(CINDER_BACKUP, "", &backup.component)?);
     }
     Ok(components)
 }
