@@ -57,20 +57,7 @@ pub struct Component<'a> {
     pub expose: Option<&'a Exposure>,
 }
 
-impl<'a> Component<'a> {
-    /// Creates a component, as [`Service::component`] does.
-    ///
-    /// # Errors
-    /// `replicas` is 0.
-    pub fn of(
-        service: &'a Service<'a>,
-        definition: ComponentDefinition,
-        cell: &str,
-        scale: Scale<'a>,
-    ) -> Result<Self, Failure> {
-        service.component(definition, cell, scale)
-    }
-
+impl Component<'_> {
     /// The container's name. That of the API and of Jobs is the service's name.
     pub(crate) fn container(&self) -> String {
         let suffix = Some(self.definition.name).filter(|name| *name != API);

@@ -105,26 +105,7 @@ impl ServiceDefinition {
     }
 }
 
-impl<'a> Service<'a> {
-    /// Validates a resource, as [`ServiceDefinition::service`] does. `installed` is the release in its status.
-    ///
-    /// # Errors
-    /// The name, the image, the release or the extra configuration isn't valid.
-    pub fn of<S: CustomResource>(
-        definition: &'static ServiceDefinition,
-        owned: &[Owned<'_>],
-        subject: &'a Subject<S>,
-        observed: &'a ObservedState<'a>,
-        installed: Option<&str>,
-        common: &'a Common,
-    ) -> Result<Self, Failure> {
-        let status = ServiceStatus {
-            release: installed.map(str::to_owned),
-            ..ServiceStatus::default()
-        };
-        definition.service(owned, subject, observed, common, &status)
-    }
-
+impl Service<'_> {
     /// Whether another release is installed than the desired one.
     pub fn upgrades(&self) -> bool {
         self.installed

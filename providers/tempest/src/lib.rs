@@ -4,7 +4,7 @@ mod config;
 mod report;
 mod runs;
 
-use c5c3_api::parts::{AppCredentialRef, Common, KeystoneAccess as Access, Storage};
+use c5c3_api::parts::{AppCredentialRef, Common, KeystoneAccess as Access, ServiceStatus, Storage};
 use c5c3_api::tempest::{TempestSpec, TempestStatus};
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
@@ -52,8 +52,8 @@ impl Composer for Tempest {
         desired: &mut DesiredState,
     ) -> Result<TempestStatus, Failure> {
         let spec = &subject.spec;
-        let common = common(spec);
-        let service = Service::of(&TEMPEST, &config::OWNED, subject, observed, None, &common)?;
+        let (common, status) = (common(spec), ServiceStatus::default());
+        let service = TEMPEST.service(&config::OWNED, subject, observed, &common, &status)?;
         Cron::of_field("schedule", &spec.schedule)?;
         let waits = dependencies(&service)?;
         if !spec.depends_on.is_empty() {
