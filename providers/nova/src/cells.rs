@@ -147,9 +147,7 @@ pub fn resolve<'a>(
 pub fn server(spec: &NovaSpec, database: Option<&str>) -> parts::Database {
     let given = &spec.database;
     parts::Database {
-        cluster_ref: given.cluster_ref.clone(),
-        host: given.host.clone(),
-        port: given.port,
+        server: given.server.clone(),
         database: database.map(str::to_owned),
         secret_ref: given.secret_ref.clone(),
     }
@@ -163,7 +161,7 @@ fn passwords(
     messaging: &parts::Messaging,
     desired: &mut DesiredState,
 ) {
-    if database.cluster_ref.is_some() && database.secret_ref.is_none() {
+    if database.server.cluster_ref.is_some() && database.secret_ref.is_none() {
         let user = Generated {
             is_immutable: true,
             ..Generated::credentials(&NOVA.database_name(cell))

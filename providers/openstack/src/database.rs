@@ -73,10 +73,10 @@ impl Database {
         let users = Users::of((service, USER), (&secret, &object), desired);
         let resolved = users.and_then(|users| {
             let given = read(&secret)?;
-            if let Some(server) = elsewhere(wanted, &given) {
+            if let Some(server) = elsewhere(&wanted.server, &given) {
                 return Ok((server, given));
             }
-            let named = wanted.cluster_ref.as_ref();
+            let named = wanted.server.cluster_ref.as_ref();
             let cluster = named.map_or(MARIADB, |cluster| &cluster.name);
             let newest = users.newest();
             let account = match newest.number {
@@ -194,7 +194,7 @@ impl Account {
 }
 
 /// A server that somebody else runs, as the resource or the Secret names it.
-fn elsewhere(wanted: &parts::Database, account: &Account) -> Option<DatabaseServer> {
+fn elsewhere(wanted: &parts::DatabaseServer, account: &Account) -> Option<DatabaseServer> {
     match (&wanted.cluster_ref, &wanted.host) {
         (Some(_), _) => None,
         (None, Some(host)) => Some(DatabaseServer {

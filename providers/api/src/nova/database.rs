@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     parts::{
-        CredentialsRef, NamedRef,
+        CredentialsRef, DatabaseServer,
         database::{NAME, ONE_SERVER, PORT_OF_HOST},
-        host::HOST,
     },
     rule::Rule,
 };
@@ -28,17 +27,9 @@ const THREE_NAMES: Rule = Rule::new(
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [ONE_SERVER, PORT_OF_HOST, THREE_NAMES]))]
 pub struct NovaDatabase {
-    /// The database server, made by its own operator, in the same namespace.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cluster_ref: Option<NamedRef>,
-    /// Name or address of an external database server.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253), regex(pattern = HOST))]
-    pub host: Option<String>,
-    /// Port of an external database server. Without it the server's usual one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 65535))]
-    pub port: Option<u16>,
+    /// The server.
+    #[serde(flatten)]
+    pub server: DatabaseServer,
     /// Name of the database of the first cell.
     #[educe(Default = "nova")]
     #[schemars(length(min = 1, max = 64), regex(pattern = NAME))]

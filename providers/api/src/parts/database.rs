@@ -27,6 +27,22 @@ pub(crate) const PORT_OF_HOST: Rule = Rule::new(
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [ONE_SERVER, PORT_OF_HOST]))]
 pub struct Database {
+    /// The server.
+    #[serde(flatten)]
+    pub server: DatabaseServer,
+    /// Name of the database. Without it the service's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64), regex(pattern = NAME))]
+    pub database: Option<String>,
+    /// Secret with user and password. Without it `<service>-db-credentials`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret_ref: Option<CredentialsRef>,
+}
+
+/// A database server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DatabaseServer {
     /// The database server, made by its own operator, in the same namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_ref: Option<NamedRef>,
@@ -38,13 +54,6 @@ pub struct Database {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65535))]
     pub port: Option<u16>,
-    /// Name of the database. Without it the service's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 64), regex(pattern = NAME))]
-    pub database: Option<String>,
-    /// Secret with user and password. Without it `<service>-db-credentials`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_ref: Option<CredentialsRef>,
 }
 
 /// Names that need no quotes in SQL (<https://mariadb.com/kb/en/identifier-names/>), and dashes.

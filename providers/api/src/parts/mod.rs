@@ -37,7 +37,7 @@ pub use self::{
     cache::{Cache, CacheBackend},
     common::{Common, ExtraConfig, SecretOption},
     component::{ApiComponent, Component},
-    database::Database,
+    database::{Database, DatabaseServer},
     deleted_rows::DeletedRows,
     dependency::Dependency,
     exposure::{Exposure, Gateway, Ingress, RequestTimeout},

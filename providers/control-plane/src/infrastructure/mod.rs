@@ -14,7 +14,9 @@ mod sizes;
 mod valkey;
 mod volumes;
 
-use c5c3_api::parts::{Cache, CredentialsRef, Database, Messaging, NamedRef, Resources};
+use c5c3_api::parts::{
+    Cache, CredentialsRef, Database, DatabaseServer, Messaging, NamedRef, Resources,
+};
 use k8s_openapi::api::core::v1::{LocalObjectReference, ResourceRequirements};
 
 use crate::recipe::Recipe;
@@ -30,9 +32,11 @@ impl Recipe<'_> {
     pub(crate) fn database(&self, service: &ServiceDefinition) -> Database {
         let external = self.spec().infrastructure.mariadb.external.as_ref();
         Database {
-            cluster_ref: external.is_none().then(|| named(MARIADB)),
-            host: external.map(|server| server.host.clone()),
-            port: external.map(|server| server.port),
+            server: DatabaseServer {
+                cluster_ref: external.is_none().then(|| named(MARIADB)),
+                host: external.map(|server| server.host.clone()),
+                port: external.map(|server| server.port),
+            },
             database: None,
             secret_ref: Some(credentials(service.database_credentials(""))),
         }

@@ -18,7 +18,7 @@ impl Recipe<'_> {
     /// Wants Nova.
     pub(super) fn nova(&self, tags: &Tags, desired: &mut DesiredState) {
         let (step, said) = (Node::Nova.step(), &self.services.nova);
-        let server = self.database(&NOVA);
+        let database = self.database(&NOVA);
         let spec = NovaSpec {
             api: said.api.clone(),
             scheduler: Scheduler {
@@ -29,10 +29,8 @@ impl Recipe<'_> {
             metadata: said.metadata.clone().unwrap_or_default(),
             no_vnc_proxy: said.no_vnc_proxy.clone().unwrap_or_default(),
             database: NovaDatabase {
-                cluster_ref: server.cluster_ref,
-                host: server.host,
-                port: server.port,
-                secret_ref: server.secret_ref,
+                server: database.server,
+                secret_ref: database.secret_ref,
                 ..NovaDatabase::default()
             },
             messaging: self.messaging(&NOVA),

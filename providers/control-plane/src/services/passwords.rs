@@ -82,7 +82,8 @@ impl Recipe<'_> {
         let mut needed = definition(node)
             .map(|service| of_service(service, infrastructure))
             .unwrap_or_default();
-        if node == Node::Cortex && self.cortex_component().database.cluster_ref.is_none() {
+        let database = self.cortex_component().database;
+        if node == Node::Cortex && database.server.cluster_ref.is_none() {
             let secret = self.cortex_database_secret();
             needed.push(Password {
                 secret: secret.name,
