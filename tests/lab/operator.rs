@@ -168,7 +168,8 @@ impl Operator {
         let program = Program::new(Tool::CertManager.path()?)
             .flag("kubeconfig", cluster.kubeconfig_file())
             .flag("health-addr", loopback(health));
-        Self::run(machine, "cert-manager", program, Readiness::Listens(health)).await
+        let name = format!("cert-manager-{}", cluster.name());
+        Self::run(machine, &name, program, Readiness::Listens(health)).await
     }
 
     /// Installs External Secrets' kinds that aren't there yet and starts it. Its webhooks aren't served.

@@ -150,9 +150,9 @@ impl Configuration {
             None => Progress::waiting(
                 Reason::WaitingFor("Certificate"),
                 format!(
-                    "no console opens: the Secret {} has no certificate of consoles, and with agents.issuerRef they are never without \
-                     TLS. Upgrade the nova-operator, and set tls.issuerRef of the Nova (of a ControlPlane: global.tls.issuerRef or \
-                     global.tls.internalIssuerRef)",
+                    "no console opens: the Secret {} has no certificate of consoles, and with agents.encrypted or agents.issuerRef they are \
+                     never without TLS. Upgrade the nova-operator, and set tls.issuerRef of the Nova (of a ControlPlane: \
+                     global.tls.issuerRef or global.tls.internalIssuerRef; of a claim: tls.enabled)",
                     self.source
                 ),
             ),

@@ -24,7 +24,7 @@ pub fn of_share(share: &str, spec: &HypervisorShareSpec) -> (Key, ConfigMap) {
 ///
 /// Consoles have a certificate of their own: one of the nodes' issuer would make the control plane's proxy an administrator of libvirt.
 pub(crate) fn configuration(settings: &Agents) -> ConfigMap {
-    let encrypted = settings.issuer_ref.is_some();
+    let encrypted = settings.is_encrypted();
     let listen = u8::from(encrypted);
     let daemon = format!(
         "# Only nova-compute on the same node uses the socket, as root.\n\

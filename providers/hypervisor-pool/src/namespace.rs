@@ -8,7 +8,8 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
-use c5c3_kinds::{Manifest, cert_manager};
+use c5c3_kinds::Manifest;
+use c5c3_kinds::cert_manager::{Certificate, Issuer};
 use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -22,13 +23,14 @@ use serde_json::Value;
 use crate::drain;
 
 /// The kinds of what is composed in the namespace.
-pub const INSIDE: [ResourceKind; 6] = [
+pub const INSIDE: [ResourceKind; 7] = [
     Secret::KIND,
     ConfigMap::KIND,
     DaemonSet::KIND,
     StatefulSet::KIND,
     PodDisruptionBudget::KIND,
-    Manifest::<cert_manager::Certificate>::KIND,
+    Manifest::<Certificate>::KIND,
+    Manifest::<Issuer>::KIND,
 ];
 
 /// The level of Pod Security that pods with files and processes of a node need

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
-use c5c3_kinds::{Manifest, cert_manager};
+use c5c3_api::parts::IssuerRef;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::cert_manager::{Certificate, Issuer};
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::HostAlias;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -25,6 +27,11 @@ use crate::pod::{Agent, Nodes};
 use crate::traits::NOVA_COMPUTE;
 use crate::working::Hosts;
 use crate::{hold, libvirt, status};
+
+/// The share's own authority: its Issuer, its Certificate, and the Secret with both certificate and key.
+const AUTHORITY: &str = "hypervisor-ca";
+/// The Issuer of the authority's own certificate.
+const ROOT: &str = "hypervisor-ca-root";
 
 /// What a share composes, once it has nodes.
 pub struct Share<'a> {
@@ -87,7 +94,7 @@ impl<'a> Share<'a> {
                 .conditions
                 .set("VolumeKeysReady", &progress(&cinder));
         }
-        if settings.issuer_ref.is_some() {
+        if settings.is_encrypted() {
             let consoles = match &nova {
                 Ok(nova) => nova.consoles(),
                 Err(waits) => waits.clone(),
@@ -280,22 +287,38 @@ impl<'a> Share<'a> {
     /// certificate of a client (`virNetTLSSessionCheckCertificate` in `src/rpc/virnettlscontext.c`), and servers don't migrate. It is renewed
     /// with each node that joins; until then, nodes that have the former one work.
     fn certificate(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
-        let Some(issuer) = &self.subject.spec.agents.issuer_ref else {
+        let settings = &self.subject.spec.agents;
+        if !settings.is_encrypted() {
             return;
-        };
-        let certificate = cert_manager::Certificate {
+        }
+        let issuer = settings.issuer_ref.clone();
+        let issuer = issuer.unwrap_or_else(|| self.authority(desired));
+        let certificate = Certificate {
             common_name: Some(CERTIFICATE.to_owned()),
             secret_name: CERTIFICATE.to_owned(),
             dns_names: self.leases.names(),
             ip_addresses: self.leases.addresses(),
             usages: vec!["server auth".to_owned(), "client auth".to_owned()],
-            issuer_ref: issuer.clone(),
-            ..cert_manager::Certificate::default()
+            issuer_ref: issuer,
+            ..Certificate::default()
         };
         desired.apply(&self.namespace, CERTIFICATE, &Manifest::of(certificate));
         let purpose = "the nodes' certificate";
         let issued = issuance(&self.namespace, CERTIFICATE, purpose, observed);
         desired.conditions.note("CertificateReady", &issued);
+    }
+
+    /// Composes the share's own authority, and returns its issuer. It signs nothing but the certificate of the share's nodes.
+    fn authority(&self, desired: &mut DesiredState) -> IssuerRef {
+        let root = Manifest::of(Issuer::SelfSigned {});
+        desired.apply(&self.namespace, ROOT, &root);
+        let certificate = Certificate::of_authority(AUTHORITY, AUTHORITY, ROOT);
+        desired.apply(&self.namespace, AUTHORITY, &Manifest::of(certificate));
+        let issuer = Issuer::Ca {
+            secret_name: AUTHORITY.to_owned(),
+        };
+        desired.apply(&self.namespace, AUTHORITY, &Manifest::of(issuer));
+        IssuerRef::issuer(AUTHORITY)
     }
 
     /// Nova's provider configuration: the traits of every node, which Placement has before the first server

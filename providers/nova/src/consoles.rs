@@ -8,7 +8,7 @@
 use c5c3_api::hypervisor::{CONSOLE_AUTHORITY, CONSOLE_CERTIFICATE, CONSOLE_KEY};
 use c5c3_api::parts::IssuerRef;
 use c5c3_kinds::Manifest;
-use c5c3_kinds::cert_manager::{Certificate, Issuer, PrivateKey};
+use c5c3_kinds::cert_manager::{Certificate, Issuer};
 use provider_composer::{DesiredState, Key, Lookup, SecretValues};
 use provider_openstack::{
     Files, NOVA_NOVNCPROXY, Prerequisite, Program, Section, Service, Source, issued,
@@ -16,8 +16,6 @@ use provider_openstack::{
 
 /// The folder with the proxy's certificate in its pods.
 const FOLDER: &str = "/etc/nova/consoles";
-/// Ten years.
-const VALID: &str = "87600h";
 /// What the proxy's Secret has, for messages.
 const OF_PROXY: &str = "the certificate of the consoles' proxy";
 
@@ -74,13 +72,7 @@ impl Consoles {
         let names = Names::of(service, cell);
         let self_signed = manifest(service, Issuer::SelfSigned {});
         desired.apply(namespace, &root, &self_signed);
-        let signs = Certificate {
-            is_ca: Some(true),
-            duration: Some(VALID.to_owned()),
-            // With another key, proxy and hypervisors wouldn't know each other until both have new certificates.
-            private_key: PrivateKey::permanent(),
-            ..certificate(&names.authority, &["cert sign", "crl sign"], &root)
-        };
+        let signs = Certificate::of_authority(&names.authority, &names.authority, &root);
         desired.apply(namespace, &names.authority, &manifest(service, signs));
         let signing = Issuer::Ca {
             secret_name: names.authority.clone(),

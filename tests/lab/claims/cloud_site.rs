@@ -148,6 +148,8 @@ impl<'a> CloudSite<'a> {
         Operator::rabbitmq_topology(machine, cluster).await?;
         Operator::k_orc(machine, cluster).await?;
         Operator::cert_manager(machine, cluster).await?;
+        // Of the certificates of the hypervisors.
+        Operator::cert_manager(machine, &lab.hypervisor).await?;
         Operator::traefik(machine, cluster, PUBLIC).await?;
         Operator::installed(machine, &lab.hypervisor, "hypervisor-pool", &["replicas=0"]).await?;
         for (cluster, store) in [

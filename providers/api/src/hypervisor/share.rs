@@ -159,10 +159,17 @@ pub struct Agents {
     /// the physical network has an uplink.
     #[serde(skip_serializing_if = "is_default")]
     pub gateway: bool,
-    /// Issuer of the certificates of live migration, in the namespace of the agents. With it consoles are encrypted and authenticated
-    /// too, by certificates of the control plane. Without it they are neither in the nodes' network, and live migration is off.
+    /// Issuer of the certificates of live migration, in the namespace of the agents, instead of an authority of the share's own. With it
+    /// connections are encrypted as with encrypted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer_ref: Option<IssuerRef>,
+}
+
+impl Agents {
+    /// Whether servers migrate live, over encrypted connections, and consoles are encrypted and authenticated.
+    pub fn is_encrypted(&self) -> bool {
+        self.hosts.encrypted || self.issuer_ref.is_some()
+    }
 }
 
 /// How the nodes of a pool run servers and forward packets.
@@ -180,6 +187,11 @@ pub struct HostSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 15), regex(pattern = r"^[-._a-zA-Z0-9]+$"))]
     pub tunnel_interface: Option<String>,
+    /// Whether servers migrate live, with certificates of an authority that cert-manager keeps for each share alone. Consoles are then
+    /// encrypted and authenticated too, by certificates of the control plane. Otherwise they are neither in the nodes' network, and live
+    /// migration is off.
+    #[serde(skip_serializing_if = "is_default")]
+    pub encrypted: bool,
 }
 
 /// How servers are run.

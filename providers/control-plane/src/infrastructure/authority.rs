@@ -3,7 +3,7 @@
 use c5c3_api::ovn_cluster::ISSUER_EXCLUSIVE;
 use c5c3_api::parts::IssuerRef;
 use c5c3_kinds::Manifest;
-use c5c3_kinds::cert_manager::{Certificate, Issuer, PrivateKey};
+use c5c3_kinds::cert_manager::{Certificate, Issuer};
 use provider_composer::{Conditions, DesiredState, Key, Lookup, Progress, Reason};
 
 use super::Sizes;
@@ -14,8 +14,6 @@ use crate::recipe::Recipe;
 const AUTHORITY: &str = "openstack-ca";
 /// The Issuer of the authority's own certificate.
 const ROOT: &str = "openstack-ca-root";
-/// Ten years.
-const VALID: &str = "87600h";
 
 impl Recipe<'_> {
     /// The issuer of certificates for names within the cluster: the one given, else the control plane's own authority. None
@@ -86,17 +84,7 @@ impl Recipe<'_> {
         }
         let root = Manifest::of(Issuer::SelfSigned {});
         desired.apply(self.namespace(), ROOT, &root);
-        let certificate = Certificate {
-            is_ca: Some(true),
-            common_name: Some("OpenStack control plane".to_owned()),
-            duration: Some(VALID.to_owned()),
-            secret_name: AUTHORITY.to_owned(),
-            usages: vec!["cert sign".to_owned(), "crl sign".to_owned()],
-            // With another key, certificates that are in use would no longer be trusted.
-            private_key: PrivateKey::permanent(),
-            issuer_ref: IssuerRef::issuer(ROOT),
-            ..Certificate::default()
-        };
+        let certificate = Certificate::of_authority(AUTHORITY, "OpenStack control plane", ROOT);
         desired.apply(self.namespace(), AUTHORITY, &Manifest::of(certificate));
         let own = Issuer::Ca {
             secret_name: AUTHORITY.to_owned(),

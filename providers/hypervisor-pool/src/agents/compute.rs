@@ -24,7 +24,7 @@ pub fn libvirt(
     configuration: &[&str],
 ) -> Agent {
     let image = images::libvirt(images);
-    let encrypted = settings.issuer_ref.is_some();
+    let encrypted = settings.is_encrypted();
     let virtualization = variable("VIRTUALIZATION", name_of(settings.hosts.virtualization));
     // Starts processes in control groups of the node, gives them devices of the node, and reads all of their memory.
     let mut daemon = Container {
@@ -104,7 +104,7 @@ pub fn nova_compute(
         "NET_ADMIN",
         "SYS_ADMIN",
     ]);
-    let encrypted = settings.issuer_ref.is_some();
+    let encrypted = settings.is_encrypted();
     let reserved = &pool.system_reserved;
     let mut env = node_variables();
     env.extend([

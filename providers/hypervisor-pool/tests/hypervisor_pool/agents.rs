@@ -128,6 +128,45 @@ fn consoles_have_another_certificate_than_migrations() {
     }
 }
 
+/// Libvirt takes every certificate of that authority for an administrator of the nodes.
+#[test]
+fn encrypted_share_has_an_authority_that_signs_for_its_nodes_alone() {
+    let mut cluster = settled();
+    let issuer = |cluster: &Cluster| {
+        let key = Key::of::<Manifest<cert_manager::Certificate>>("agents-prod", "hypervisor-tls");
+        let certificate = cluster.get(&key);
+        certificate.map(|certificate| certificate["spec"]["issuerRef"]["name"].clone())
+    };
+    let authority = |cluster: &Cluster| {
+        let key = Key::of::<Manifest<cert_manager::Issuer>>("agents-prod", "hypervisor-ca");
+        cluster.get(&key).map(|issuer| issuer["spec"].clone())
+    };
+    assert_eq!((issuer(&cluster), authority(&cluster)), (None, None));
+
+    put_share(&mut cluster, "prod", json!({ "encrypted": true }));
+    settle(&mut cluster, "prod");
+    assert_eq!(issuer(&cluster), Some(json!("hypervisor-ca")));
+    let signs = json!({ "ca": { "secretName": "hypervisor-ca" } });
+    assert_eq!(authority(&cluster), Some(signs));
+    let key = Key::of::<Manifest<cert_manager::Certificate>>("agents-prod", "hypervisor-ca");
+    let spec = &cluster.get(&key).unwrap()["spec"];
+    assert_eq!(spec["isCA"], true);
+    assert_eq!(spec["privateKey"]["rotationPolicy"], "Never");
+    assert_eq!(spec["issuerRef"]["name"], "hypervisor-ca-root");
+    let map = cluster.get(&Key::of::<ConfigMap>("agents-prod", "libvirt"));
+    let daemon = map.unwrap()["data"]["libvirtd.conf"].clone();
+    assert!(
+        daemon.as_str().unwrap().contains("listen_tls = 1"),
+        "{daemon}"
+    );
+
+    let given = json!({ "encrypted": true, "issuerRef": { "name": "internal" } });
+    put_share(&mut cluster, "prod", given);
+    settle(&mut cluster, "prod");
+    assert_eq!(issuer(&cluster), Some(json!("internal")));
+    assert_eq!(authority(&cluster), None);
+}
+
 #[test]
 fn certificate_of_nodes_is_reported_with_the_refusal_of_its_issuer() {
     const CERTIFICATE: &str = "CertificateReady";
