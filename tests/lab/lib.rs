@@ -31,7 +31,8 @@
 //! - A [`Cluster`] applies, gets, lists, edits and deletes by [`Kind`] and name, `namespace/name` where there is a
 //!   namespace; unknown fields are refused. [`Cluster::client`] serves for everything else.
 //! - [`Cluster::acting_as`] is a cluster with the rights of a service account and no others, and [`Cluster::audit`] is
-//!   every request that a cluster answered, by whom.
+//!   every request that a cluster answered, by whom. By these, an [`attribution::Path`] tells what waited for our operators and
+//!   what for others.
 //! - An [`Operator`] is a real one of others, run on a [`Cluster`], and [`Keystone`] a real one too.
 //! - A cluster has no node until it is given one, a [`Node`], on which pods really run, of any [`Image`] that is offered
 //!   there. Without, what pods would do is for the scenario to simulate, by [`Cluster::set_status`] for instance. A [`Cloud`] is
@@ -52,6 +53,7 @@
 //! - Tools are built on first use, see [`tools`]; `cargo xtask test` builds ahead what its scenarios need. So are images, from
 //!   Containerfiles, Debian and PyPI.
 
+pub mod attribution;
 mod audit;
 mod browser;
 mod cache;

@@ -31,6 +31,13 @@ impl Operator {
         format!("system:serviceaccount:{OURS}:{name}-operator")
     }
 
+    /// Whether a user of an API server is one of our own operators.
+    pub(crate) fn is_user(user: &str) -> bool {
+        let account = user.strip_prefix("system:serviceaccount:");
+        let account = account.and_then(|account| account.split_once(':'));
+        account.is_some_and(|(namespace, _)| namespace == OURS)
+    }
+
     /// Starts our own operators of these names, built from the working tree first, under a name of their process; with the
     /// rights of whoever the cluster is seen as. Their kinds must be installed.
     pub async fn c5c3(
