@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use lab::claims::{
     BLOCK_POOL, CONTROL_PLANE, CloudSite, NAMESPACE, OPENSTACK, SERVICES, SHARE, Settings, Site,
@@ -69,7 +70,13 @@ async fn from_a_claim(lab: &Lab, cloud: Cloud) -> Result<()> {
         "the claim was Ready after {} s",
         started.elapsed().as_secs()
     );
-    path::report(cloud, &path::COMPUTE)?;
+    let clusters = [
+        (&lab.management, path::MANAGEMENT),
+        (&cloud.cluster, path::CONTROL_PLANE),
+        (&lab.hypervisor, path::HYPERVISORS),
+        (&lab.storage, path::STORAGE),
+    ];
+    path::report(&clusters, &path::CLAIM, Timestamp::now())?;
     let status = &claim.data["status"];
     ensure!(
         status["connection"]["secretName"] == "first-clouds",

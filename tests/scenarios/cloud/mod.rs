@@ -23,6 +23,7 @@ mod volumes;
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use lab::claims::{DATABASE_USER, MESSAGING_USER, OPERATORS_OF_CONTROL_PLANES, SERVICE_USER};
 use lab::{
     Cloud, Identity, Image, Kind, Machine, Operator, Result, ensure, eventually, is, kind, minutes,
@@ -129,7 +130,8 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         })
         .await?;
 
-        path::report(&cloud, &path::IMAGES)?;
+        let clusters = [(&cloud.cluster, path::PRODUCTION)];
+        path::report(&clusters, &path::IMAGES, Timestamp::now())?;
         network::is_closed_to_neighbours(&cloud, &network::OPEN[..3], &network::CLOSED[..2])
             .await?;
         network::admit_clients(&cloud).await?;

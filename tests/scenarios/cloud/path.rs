@@ -1,285 +1,387 @@
-//! What a control plane waits for on its way to Ready: others, or this project's operators.
+//! The steps from a claim, or from a ControlPlane, to what users wait for.
 
-use std::fmt::Write;
+use jiff::Timestamp;
+use lab::attribution::Moment::{Created, End, Last};
+use lab::attribution::{Attribution, Names, Objects, Path, Step, merged};
+use lab::{Cluster, Result};
 
-use jiff::{SignedDuration, Timestamp};
-use lab::{Cloud, Context, Request, Result, ensure};
+/// The names of the ControlPlane and the share `production`, where one cluster has everything.
+pub const PRODUCTION: Names = &[
+    ("openstack/", ""),
+    ("agents-production", "agents"),
+    ("production", "share"),
+];
 
-/// How programs of ours are called by the API server.
-const OUR_OPERATORS: &str = "system:serviceaccount:c5c3-system:";
-
-/// Objects of a kind, as kubectl names it, whose names begin with the same.
-type Objects = (&'static str, &'static str);
-
-/// A sequence of steps, and how many seconds of them may be the operators' own.
-pub struct Path {
-    /// What is created first.
-    begin: Objects,
-    steps: &'static [Step],
-    limit: f64,
-}
-
-/// Something that we go on with, as soon as the last of what it waits for is there.
-struct Step {
-    what: &'static str,
-    /// The last word of others about these counts, ...
-    waits_for: &'static [Objects],
-    /// ... until one of these is made.
-    made: Objects,
-    /// Who has to answer us meanwhile, if somebody does: that time isn't ours alone.
-    asked: Option<&'static str>,
-}
+/// The names of the claim `tenant-z/first` in the management cluster, ...
+pub const MANAGEMENT: Names = &[("tenant-z/first", "claim"), ("infrastructure/", "pool/")];
+/// ... in the cluster of its control plane, ...
+pub const CONTROL_PLANE: Names = &[
+    ("openstack-first/", ""),
+    ("openstack-first", "openstack-first"),
+];
+/// ... in that of its hypervisors, which is also a storage cluster, ...
+pub const HYPERVISORS: Names = &[
+    ("openstack-first/", "pulled/"),
+    ("agents-first", "agents"),
+    ("rook-ceph/first-", "ceph/"),
+    ("first", "share"),
+];
+/// ... and in the other storage cluster.
+pub const STORAGE: Names = &[("rook-ceph/first-", "ceph/")];
 
 /// Keystone, the catalogue, then Glance and Placement side by side.
 pub const IMAGES: Path = Path {
-    begin: ("controlplanes", "production"),
-    steps: &FIRST,
+    begin: CONTROL_PLANES,
+    parts: &[TO_IMAGES],
     limit: 3.0,
 };
 
-/// Neutron and Nova, from their creation to the last of their components.
-pub const COMPUTE: Path = Path {
-    begin: ("neutrons", "neutron"),
-    steps: &SECOND,
+/// All services and the agents on hypervisors, then the first server.
+pub const SERVER: Path = Path {
+    begin: CONTROL_PLANES,
+    parts: &[TO_IMAGES, TO_COMPUTE, TO_AGENTS, TO_SERVER],
     limit: 5.0,
 };
 
-const SECOND: [Step; 6] = [
-    Step {
-        what: "Neutron's tables",
-        waits_for: &[
+/// The pools, all services and the agents, then the tests of a claim with `verify`.
+pub const CLAIM: Path = Path {
+    begin: ("openstackclusters", "claim"),
+    parts: &[TO_CONTROL_PLANE, TO_IMAGES, TO_COMPUTE, TO_AGENTS, TO_READY],
+    limit: 5.0,
+};
+
+const CONTROL_PLANES: Objects = ("controlplanes", "");
+const SHARE: Objects = ("hypervisorshares", "share");
+const TEMPEST_USER: Objects = ("users.openstack.k-orc.cloud", "tempest");
+/// The scenario's Job that boots servers.
+const BOOT: Objects = ("jobs", "boot");
+/// The Secret for nova-compute, as a claim transfers it to another cluster.
+const TRANSFER: Objects = ("pushsecrets", "nova-cell1-compute");
+
+const TO_CONTROL_PLANE: &[Step] = &[
+    Step::by_others(
+        "requests to the pools",
+        "Crossplane",
+        Created(("objects", "claim")),
+    ),
+    Step::by_others(
+        "the pools' answers",
+        "Crossplane, Gardener and Rook",
+        Last(
+            &[
+                ("controlplaneclusters", "pool/"),
+                ("hypervisorclusters", "pool/"),
+                ("storageclusters", "pool/"),
+            ],
+            Some(("namespaces", "openstack")),
+        ),
+    ),
+    Step::by_others(
+        "the namespace",
+        "Crossplane",
+        Created(("namespaces", "openstack")),
+    ),
+    Step::by_others("the ControlPlane", "Crossplane", Created(CONTROL_PLANES)),
+    Step::by_others(
+        "users in Ceph",
+        "Crossplane",
+        Created(("cephclients", "ceph/")),
+    ),
+    Step::by_others(
+        "Glance's key in Ceph",
+        "Rook and External Secrets",
+        Created(("secrets", "ceph-glance")),
+    ),
+    Step::by_others("the HypervisorShare", "Crossplane", Created(SHARE)),
+];
+
+const TO_IMAGES: &[Step] = &[
+    Step::by_operators(
+        "MariaDB",
+        &[CONTROL_PLANES],
+        Created(("mariadbs", "openstack-db")),
+    ),
+    Step::by_operators(
+        "Keystone",
+        &[
+            ("mariadbs", "openstack-db"),
+            ("statefulsets", "openstack-memcached"),
+        ],
+        Created(("keystones", "keystone")),
+    ),
+    Step::by_operators(
+        "Keystone's tables",
+        &[
+            ("databases", "keystone"),
+            ("users.k8s.mariadb.com", "keystone"),
+            ("grants", "keystone"),
+        ],
+        Created(("jobs", "keystone-db-sync")),
+    ),
+    Step::by_operators(
+        "Keystone's first entries and pods",
+        &[("jobs", "keystone-db-sync")],
+        Created(("jobs", "keystone-bootstrap")),
+    ),
+    Step::by_operators(
+        "the catalogue",
+        &[("jobs", "keystone-bootstrap"), ("deployments", "keystone")],
+        Created(("domains", "default")),
+    ),
+    Step::by_operators(
+        "K-ORC's own credential",
+        &[("users.openstack.k-orc.cloud", "admin"), ("roles", "admin")],
+        Created(("applicationcredentials", "k-orc")),
+    ),
+    Step::by_operators(
+        "users of the services",
+        &[
+            ("applicationcredentials", "k-orc"),
+            ("secrets", "k-orc-clouds"),
+        ],
+        Created(("users.openstack.k-orc.cloud", "placement")),
+    )
+    .asking("Keystone"),
+    Step::by_operators(
+        "their credentials",
+        &[
+            ("users.openstack.k-orc.cloud", "glance"),
+            ("users.openstack.k-orc.cloud", "placement"),
+        ],
+        Created(("applicationcredentials", "placement-1")),
+    )
+    .asking("Keystone"),
+    Step::by_operators(
+        "Glance and Placement",
+        &[
+            ("applicationcredentials", "glance-1"),
+            ("applicationcredentials", "placement-1"),
+        ],
+        Created(("placements", "placement")),
+    ),
+    Step::by_operators(
+        "Glance's tables",
+        &[
+            ("databases", "glance"),
+            ("users.k8s.mariadb.com", "glance"),
+            ("grants", "glance"),
+            ("secrets", "ceph-glance"),
+        ],
+        Created(("jobs", "glance-db-sync")),
+    ),
+    Step::by_operators(
+        "Placement's tables",
+        &[
+            ("databases", "placement"),
+            ("users.k8s.mariadb.com", "placement"),
+            ("grants", "placement"),
+        ],
+        Created(("jobs", "placement-db-sync")),
+    ),
+    Step::by_operators(
+        "Glance's pods",
+        &[("jobs", "glance-db-sync")],
+        Created(("deployments", "glance")),
+    ),
+    Step::by_operators(
+        "Placement's pods",
+        &[("jobs", "placement-db-sync")],
+        Created(("deployments", "placement")),
+    ),
+];
+
+const TO_COMPUTE: &[Step] = &[
+    Step::by_operators(
+        "OVN's databases",
+        &[CONTROL_PLANES, ("secrets", "ovn-")],
+        Created(("statefulsets", "ovn-nb")),
+    ),
+    Step::by_operators(
+        "Cinder",
+        &[
+            ("applicationcredentials", ""),
+            ("rabbitmqclusters", "openstack-rabbitmq"),
+        ],
+        Created(("cinders", "cinder")),
+    ),
+    Step::by_operators(
+        "Cinder's tables",
+        &[
+            ("databases", "cinder"),
+            ("users.k8s.mariadb.com", "cinder"),
+            ("grants", "cinder"),
+            ("permissions", "cinder"),
+        ],
+        Created(("jobs", "cinder-db-sync")),
+    ),
+    Step::by_operators(
+        "Cinder's pods",
+        &[("jobs", "cinder-db-sync")],
+        Created(("deployments", "cinder")),
+    ),
+    Step::by_operators(
+        "Neutron",
+        &[
+            ("applicationcredentials", ""),
+            ("rabbitmqclusters", "openstack-rabbitmq"),
+            ("statefulsets", "ovn-"),
+            ("deployments", "ovn-northd"),
+        ],
+        Created(("neutrons", "neutron")),
+    ),
+    Step::by_operators(
+        "Neutron's tables",
+        &[
             ("databases", "neutron"),
             ("users.k8s.mariadb.com", "neutron"),
             ("grants", "neutron"),
+            ("permissions", "neutron"),
             ("secrets", "neutron-keystone-credentials"),
         ],
-        made: ("jobs", "neutron-db-sync"),
-        asked: None,
-    },
-    Step {
-        what: "Neutron's pods",
-        waits_for: &[("jobs", "neutron-db-sync")],
-        made: ("deployments", "neutron"),
-        asked: None,
-    },
-    Step {
-        what: "the tables of Nova's API",
-        waits_for: &[
-            ("novas", "nova"),
+        Created(("jobs", "neutron-db-sync")),
+    ),
+    Step::by_operators(
+        "Neutron's pods",
+        &[("jobs", "neutron-db-sync")],
+        Created(("deployments", "neutron")),
+    ),
+    Step::by_operators(
+        "Nova",
+        &[
+            ("applicationcredentials", ""),
+            ("rabbitmqclusters", "openstack-rabbitmq"),
+            ("deployments", "glance"),
+            ("deployments", "placement"),
+        ],
+        Created(("novas", "nova")),
+    ),
+    Step::by_operators(
+        "the tables of Nova's API",
+        &[
             ("databases", "nova"),
             ("users.k8s.mariadb.com", "nova"),
             ("grants", "nova"),
             ("permissions", "nova"),
         ],
-        made: ("jobs", "nova-api-sync"),
-        asked: None,
-    },
-    Step {
-        what: "Nova's cells",
-        waits_for: &[("jobs", "nova-api-sync")],
-        made: ("jobs", "nova-cell-map"),
-        asked: None,
-    },
-    Step {
-        what: "Nova's conductor",
-        waits_for: &[("jobs", "nova-cell-map"), ("jobs", "nova-cell-sync")],
-        made: ("deployments", "nova-conductor"),
-        asked: None,
-    },
-    Step {
-        what: "Nova's scheduler and APIs",
-        waits_for: &[("deployments", "nova-conductor")],
-        made: ("deployments", "nova-scheduler"),
-        asked: None,
-    },
+        Created(("jobs", "nova-api-sync")),
+    ),
+    Step::by_operators(
+        "Nova's cells",
+        &[("jobs", "nova-api-sync")],
+        Created(("jobs", "nova-cell-map")),
+    ),
+    Step::by_operators(
+        "Nova's conductor",
+        &[("jobs", "nova-cell-map"), ("jobs", "nova-cell-sync")],
+        Created(("deployments", "nova-conductor")),
+    ),
+    Step::by_operators(
+        "Nova's scheduler and APIs",
+        &[("deployments", "nova-conductor")],
+        Created(("deployments", "nova-scheduler")),
+    ),
 ];
 
-const FIRST: [Step; 13] = [
-    Step {
-        what: "MariaDB",
-        waits_for: &[("controlplanes", "production")],
-        made: ("mariadbs", "openstack-db"),
-        asked: None,
-    },
-    Step {
-        what: "Keystone",
-        waits_for: &[
-            ("mariadbs", "openstack-db"),
-            ("statefulsets", "openstack-memcached"),
+const TO_AGENTS: &[Step] = &[
+    Step::by_operators(
+        "leases of hypervisors",
+        &[SHARE],
+        Created(("namespaces", "agents")),
+    ),
+    Step::by_operators(
+        "nova-compute on hypervisors",
+        &[
+            ("jobs", "nova-cell-map"),
+            ("secrets", "pulled/nova-cell1-compute"),
         ],
-        made: ("keystones", "keystone"),
-        asked: None,
-    },
-    Step {
-        what: "Keystone's tables",
-        waits_for: &[
-            ("databases", "keystone"),
-            ("users.k8s.mariadb.com", "keystone"),
-            ("grants", "keystone"),
-        ],
-        made: ("jobs", "keystone-db-sync"),
-        asked: None,
-    },
-    Step {
-        what: "Keystone's first entries and pods",
-        waits_for: &[("jobs", "keystone-db-sync")],
-        made: ("jobs", "keystone-bootstrap"),
-        asked: None,
-    },
-    Step {
-        what: "the catalogue",
-        waits_for: &[("jobs", "keystone-bootstrap"), ("deployments", "keystone")],
-        made: ("domains", "default"),
-        asked: None,
-    },
-    Step {
-        what: "K-ORC's own credential",
-        waits_for: &[("users.openstack.k-orc.cloud", "admin"), ("roles", "admin")],
-        made: ("applicationcredentials", "k-orc"),
-        asked: None,
-    },
-    Step {
-        what: "users of the services",
-        waits_for: &[
-            ("applicationcredentials", "k-orc"),
-            ("secrets", "k-orc-clouds"),
-        ],
-        made: ("users.openstack.k-orc.cloud", "placement"),
-        asked: Some("Keystone"),
-    },
-    Step {
-        what: "their credentials",
-        waits_for: &[
-            ("users.openstack.k-orc.cloud", "glance"),
-            ("users.openstack.k-orc.cloud", "placement"),
-        ],
-        made: ("applicationcredentials", "placement-1"),
-        asked: Some("Keystone"),
-    },
-    Step {
-        what: "Glance and Placement",
-        waits_for: &[
-            ("applicationcredentials", "glance-1"),
-            ("applicationcredentials", "placement-1"),
-        ],
-        made: ("placements", "placement"),
-        asked: None,
-    },
-    Step {
-        what: "Glance's tables",
-        waits_for: &[
-            ("databases", "glance"),
-            ("users.k8s.mariadb.com", "glance"),
-            ("grants", "glance"),
-        ],
-        made: ("jobs", "glance-db-sync"),
-        asked: None,
-    },
-    Step {
-        what: "Placement's tables",
-        waits_for: &[
-            ("databases", "placement"),
-            ("users.k8s.mariadb.com", "placement"),
-            ("grants", "placement"),
-        ],
-        made: ("jobs", "placement-db-sync"),
-        asked: None,
-    },
-    Step {
-        what: "Glance's pods",
-        waits_for: &[("jobs", "glance-db-sync")],
-        made: ("deployments", "glance"),
-        asked: None,
-    },
-    Step {
-        what: "Placement's pods",
-        waits_for: &[("jobs", "placement-db-sync")],
-        made: ("deployments", "placement"),
-        asked: None,
-    },
+        Created(("daemonsets", "agents/nova-compute")),
+    ),
 ];
 
-impl Path {
-    /// Fine when so many seconds may be the operators' own, on a machine that does nothing else.
-    pub fn allows(&self, ours: f64) -> Result<()> {
-        ensure!(
-            ours < self.limit,
-            "{ours:.2} s are the operators' own, and {} s are allowed",
-            self.limit
-        );
-        Ok(())
+const TO_SERVER: &[Step] = &[
+    Step::by_operators(
+        "the hypervisors work",
+        &[("pods", "agents/")],
+        Last(&[SHARE], Some(BOOT)),
+    )
+    .asking("Nova"),
+    Step::by_others(
+        "the tenant's first call",
+        "the scenario's checks",
+        Created(BOOT),
+    ),
+    Step::by_others("the first server is ACTIVE", "Neutron, Nova and QEMU", End),
+];
+
+const TO_READY: &[Step] = &[
+    Step::by_operators(
+        "Nova's state in the ControlPlane",
+        &[("deployments", "nova")],
+        Last(&[CONTROL_PLANES], Some(TRANSFER)),
+    ),
+    Step::by_others(
+        "a PushSecret for nova-compute",
+        "Crossplane",
+        Created(TRANSFER),
+    ),
+    Step::by_others(
+        "the Secret in the hypervisors' cluster",
+        "Crossplane and External Secrets",
+        Created(("secrets", "pulled/nova-cell1-compute")),
+    ),
+    Step::by_operators(
+        "the hypervisors work",
+        &[("pods", "agents/")],
+        Last(&[SHARE], Some(TEMPEST_USER)),
+    )
+    .asking("Nova"),
+    Step::by_operators(
+        "the ControlPlane is Ready",
+        &[
+            ("deployments", ""),
+            ("statefulsets", ""),
+            ("flavors", ""),
+            ("users.openstack.k-orc.cloud", "tenant"),
+        ],
+        Last(&[CONTROL_PLANES], Some(TEMPEST_USER)),
+    )
+    .asking("Keystone and Neutron"),
+    Step::by_others(
+        "the tenant's clouds.yaml",
+        "Crossplane and External Secrets",
+        Created(("secrets", "claim-clouds")),
+    ),
+    Step::by_operators("Tempest's user", &[CONTROL_PLANES], Created(TEMPEST_USER)),
+    Step::by_operators(
+        "its credential",
+        &[TEMPEST_USER],
+        Created(("applicationcredentials", "tempest-1")),
+    )
+    .asking("Keystone"),
+    Step::by_operators(
+        "tests",
+        &[("applicationcredentials", "tempest-1")],
+        Created(("jobs", "tempest-run")),
+    ),
+    Step::by_operators(
+        "results of the tests",
+        &[("jobs", "tempest-run"), ("pods", "tempest-run")],
+        Last(&[CONTROL_PLANES], None),
+    ),
+    Step::by_others(
+        "the claim is Ready",
+        "Crossplane",
+        Last(&[("openstackclusters", "claim")], None),
+    ),
+];
+
+/// Prints when each step until the end of a path was done and whom it waited for, by the audit logs of these clusters.
+pub fn report(clusters: &[(&Cluster, Names)], path: &Path, end: Timestamp) -> Result<Attribution> {
+    let mut logs = Vec::new();
+    for (cluster, names) in clusters {
+        logs.push((cluster.audit()?, *names));
     }
-}
-
-/// Reports how long each step took, and returns how many seconds of it were the operators' own.
-pub fn report(cloud: &Cloud, path: &Path) -> Result<f64> {
-    let own = format!("{}/", cloud.namespace());
-    let mut requests = cloud.cluster.audit()?;
-    requests.retain(|request| request.writes() && request.name.starts_with(&own));
-    for request in &mut requests {
-        request.name.drain(..own.len());
-    }
-    let writes: Vec<&Request> = requests.iter().collect();
-    let begun = made(&writes, path.begin)?;
-    let mut table = String::from("          at    others      ours\n");
-    let (mut before, mut ours) = (begun, SignedDuration::ZERO);
-    for step in path.steps {
-        let made = made(&writes, step.made)?;
-        let said = step
-            .waits_for
-            .iter()
-            .filter_map(|objects| said(&writes, *objects, made));
-        let said = said
-            .max()
-            .with_context(|| format!("nobody has said anything of what {} waits for", step.what))?;
-        let reaction = made.duration_since(said);
-        writeln!(
-            table,
-            "{:>10.1} s {:>7.1} s {:>7.2} s  {}{}",
-            made.duration_since(begun).as_secs_f64(),
-            said.duration_since(before).as_secs_f64().max(0.0),
-            reaction.as_secs_f64(),
-            step.what,
-            step.asked
-                .map(|asked| format!(" (with {asked}'s answers)"))
-                .unwrap_or_default(),
-        )?;
-        if step.asked.is_none() {
-            ours += reaction;
-        }
-        before = made;
-    }
-    let ours = ours.as_secs_f64();
-    println!(
-        "{table}{ours:.2} s of {} s are the operators' own",
-        path.limit
-    );
-    Ok(ours)
-}
-
-/// When the first of them was made.
-fn made(writes: &[&Request], objects: Objects) -> Result<Timestamp> {
-    let first = writes
-        .iter()
-        .find(|write| write.code == 201 && is_of(write, objects));
-    let first = first.with_context(|| format!("no {} {} was made", objects.0, objects.1))?;
-    Ok(first.time)
-}
-
-/// When others have said the last of them until then; whoever made it says something, too.
-fn said(writes: &[&Request], objects: Objects, until: Timestamp) -> Option<Timestamp> {
-    let others = writes.iter().filter(|write| {
-        is_of(write, objects) && !write.user.starts_with(OUR_OPERATORS) && write.code < 300
-    });
-    others
-        .map(|write| write.time)
-        .filter(|time| *time < until)
-        .max()
-}
-
-/// Whether a request is about one of them.
-fn is_of(request: &Request, (kind, name): Objects) -> bool {
-    let plural = request.resource.split('/').next().unwrap_or_default();
-    (plural == kind || format!("{plural}.{}", request.group) == kind)
-        && request.name.starts_with(name)
+    let attribution = path.attribute(&merged(logs), end);
+    println!("{attribution}");
+    Ok(attribution)
 }

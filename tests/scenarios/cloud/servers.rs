@@ -88,7 +88,6 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
             "the control plane was Ready after {} s",
             started.elapsed().as_secs()
         );
-        let ours = path::report(&cloud, &path::COMPUTE)?;
         eventually("both hypervisors work", minutes(5), async || {
             let share = cloud.cluster.get(SHARE, "production").await?;
             is(&share, "HostsWorking")?;
@@ -115,15 +114,17 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
             disks: Disks::Hosts,
             backups: true,
         };
+        let clusters = [(&cloud.cluster, path::PRODUCTION)];
         match usage {
             Use::Boots => {
-                tenant.boots_and_deletes().await?;
+                let active = tenant.boots_and_deletes().await?;
+                path::report(&clusters, &path::SERVER, active)?;
                 handover::to_another_share(&tenant, &machine).await?;
             }
             Use::Everything => {
-                path::COMPUTE.allows(ours)?;
                 changes::messaging_user(&cloud).await?;
-                tenant.works().await?;
+                let active = tenant.works().await?;
+                path::report(&clusters, &path::SERVER, active)?.check()?;
             }
             Use::Tests => {
                 verify::of_apis(&cloud).await?;

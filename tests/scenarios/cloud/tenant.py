@@ -91,7 +91,7 @@ def boot():
     disk, network = upload(), inside()
     ports = [create(NEUTRON, "/v2.0/ports", "port", name=host, network_id=network) for host in HOSTS]
     addresses = [port["fixed_ips"][0]["ip_address"] for port in ports]
-    started, servers = time.monotonic(), []
+    started, active, servers = time.monotonic(), None, []
     for index, name in enumerate(HOSTS):
         data = USER_DATA.replace("PEER", addresses[1 - index]).replace("NAME", f"{HOSTS[1 - index]}.novalocal")
         data = data.replace("SIZE", str(SIZE))
@@ -101,6 +101,7 @@ def boot():
         )
         # The next one is on the other host, which has more free memory by then.
         until(f"{name} is active", lambda: is_active(server["id"]))
+        active = active or round(time.time() * 1000)
         servers.append(server)
     for server, address, peer in zip(servers, addresses, reversed(HOSTS)):
         for line in (f"guest: address {address}/24", f"guest: instance {server['id']}", "guest: user data runs"):
@@ -117,8 +118,8 @@ def boot():
     )
     seconds = round(time.monotonic() - started, 1)
     print(json.dumps({
-        "address": ip["floating_ip_address"], "image": disk, "server": servers[0]["id"], "name": HOSTS[first],
-        "seconds": seconds,
+        "active": active, "address": ip["floating_ip_address"], "image": disk, "server": servers[0]["id"],
+        "name": HOSTS[first], "seconds": seconds,
         "zone": NOVA.get(f"/servers/{servers[0]['id']}").json()["server"]["OS-EXT-AZ:availability_zone"],
     }))
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use lab::{
     Ceph, Cloud, Container, Context, Fabric, Hypervisor, Kind, Result, ensure, eventually, is,
     kind, minutes,
@@ -72,21 +73,24 @@ pub enum Disks {
 }
 
 impl Tenant<'_> {
-    /// Boots two servers, uses them in every way, and deletes them. The agents must be Ready.
-    pub async fn works(&self) -> Result<()> {
-        let address = self.boots().await?;
+    /// Boots two servers, uses them in every way, and deletes them. The agents must be Ready. Returns when the first server was ACTIVE.
+    pub async fn works(&self) -> Result<Timestamp> {
+        let (address, active) = self.boots().await?;
         self.agents_restart(&address).await?;
         self.uses_volumes().await?;
         self.uses_images().await?;
         self.moves().await?;
         self.console_logs_are_limited().await?;
-        self.ends().await
+        self.ends().await?;
+        Ok(active)
     }
 
-    /// Boots two servers that reach each other and the outside, and deletes them. The agents must be Ready.
-    pub async fn boots_and_deletes(&self) -> Result<()> {
-        self.boots().await?;
-        self.ends().await
+    /// Boots two servers that reach each other and the outside, and deletes them. The agents must be Ready. Returns when the first server
+    /// was ACTIVE.
+    pub async fn boots_and_deletes(&self) -> Result<Timestamp> {
+        let (_, active) = self.boots().await?;
+        self.ends().await?;
+        Ok(active)
     }
 
     /// In the whole cloud there is nothing that tests created.
@@ -97,8 +101,8 @@ impl Tenant<'_> {
         Ok(())
     }
 
-    /// Boots two servers, and returns the floating IP of one.
-    async fn boots(&self) -> Result<String> {
+    /// Boots two servers, and returns the floating IP of one, and when the first server was ACTIVE.
+    async fn boots(&self) -> Result<(String, Timestamp)> {
         let fabric = self.fabric;
         self.uplinks
             .connect(self.control_plane, self.hypervisors)
@@ -109,6 +113,7 @@ impl Tenant<'_> {
         println!("two servers: {}", booted.trim());
         let booted: serde_json::Value = serde_json::from_str(&booted)?;
         let text = |field: &str| booted[field].as_str().unwrap_or_default();
+        let active = booted["active"].as_i64().context("no server was ACTIVE")?;
         let address = text("address");
         ensure!(text("zone") == self.zone, "{booted}");
         if let Disks::Ceph = self.disks {
@@ -134,7 +139,7 @@ impl Tenant<'_> {
             name.trim() == format!("{}.novalocal", text("name")),
             "{name}"
         );
-        Ok(address.to_owned())
+        Ok((address.to_owned(), Timestamp::from_millisecond(active)?))
     }
 
     /// Separates the two servers, looks at the console of one, and deletes them without a trace.
