@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use c5c3_program::Build;
 use serde_json::Value;
 
@@ -20,6 +20,9 @@ const READY: Duration = Duration::from_secs(60);
 
 /// What it logs: every resource that it has composed.
 const LOGGED: &str = "info,function_runtime::calls=debug";
+
+/// How the line begins by which it tells how long all its calls took.
+const BUSY: &str = "function_call_duration_seconds_sum ";
 
 /// Which function a lab calls.
 #[derive(Debug, Clone)]
@@ -121,6 +124,15 @@ impl Function {
         Ok(versions_composed(&log, subject))
     }
 
+    /// How long all its calls took together, in seconds.
+    ///
+    /// # Errors
+    /// It can't be asked, or doesn't tell.
+    pub async fn busy(&self) -> Result<f64> {
+        let page = probe::page(self.metrics_port, "/metrics").await?;
+        busy(&page).with_context(|| format!("no {BUSY} in {page}"))
+    }
+
     /// Where it listens, `ip:port`.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
@@ -135,6 +147,13 @@ impl Function {
     pub fn certificates(&self) -> &Path {
         &self.certificates
     }
+}
+
+/// How long all calls took, as a page of metrics tells, in seconds.
+fn busy(page: &str) -> Option<f64> {
+    let mut lines = page.lines();
+    let busy = lines.find_map(|line| line.strip_prefix(BUSY))?;
+    busy.trim().parse().ok()
 }
 
 /// The number of versions of a resource that were composed, as a log says.
@@ -152,6 +171,16 @@ fn versions_composed(log: &str, subject: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_of_all_calls_is_read_from_metrics() {
+        let page = "HTTP/1.0 200 OK\r\n\r\n\
+            # TYPE function_call_duration_seconds histogram\n\
+            function_call_duration_seconds_sum 1.25\n\
+            function_call_duration_seconds_count 5\n";
+        assert_eq!(busy(page), Some(1.25));
+        assert_eq!(busy("HTTP/1.0 200 OK\r\n\r\n"), None);
+    }
 
     #[test]
     fn composed_versions_of_one_resource_are_counted_in_the_log() {

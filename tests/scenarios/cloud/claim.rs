@@ -77,6 +77,10 @@ async fn from_a_claim(lab: &Lab, cloud: Cloud) -> Result<()> {
         (&lab.storage, path::STORAGE),
     ];
     path::report(&clusters, &path::CLAIM, Timestamp::now())?;
+    match lab.function.busy().await {
+        Ok(seconds) => println!("all calls of the function took {seconds:.2} s"),
+        Err(error) => println!("the function doesn't tell how long its calls took: {error:#}"),
+    }
     let status = &claim.data["status"];
     ensure!(
         status["connection"]["secretName"] == "first-clouds",
