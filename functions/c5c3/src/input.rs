@@ -183,6 +183,9 @@ pub struct StorageLimits {
     /// Of ephemeral disks.
     #[serde(rename = "ephemeralGB")]
     pub ephemeral: Option<u64>,
+    /// Of backups of volumes, by default as of volumes. A claim's own quota counts where it is lower.
+    #[serde(rename = "backupsGB")]
+    pub backups: Option<u64>,
 }
 
 /// Cortex of one size.

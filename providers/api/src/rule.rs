@@ -175,6 +175,23 @@ pub(crate) const OCTAVIA_NEEDS: Rule = Rule::new(
     "octavia needs nova and neutron: switch them on, or octavia off",
 );
 
+pub(crate) const BACKUPS_NEED: Rule = Rule::new(
+    "!self.storage.ceph.backupPool.enabled || self.services.cinder",
+    "storage.ceph.backupPool needs cinder: switch cinder on, or backupPool off",
+);
+
+pub(crate) const BACKUPS_OF_POOLS: Rule = Rule::new(
+    "!self.storage.ceph.backupPool.enabled || !has(self.storage.ceph.backupPool.storageCluster) || \
+     self.storage.ceph.backupPool.storageCluster in self.storageClusters",
+    "storage.ceph.backupPool.storageCluster isn't in storageClusters: write it as there, or keep the pool while it has the backups",
+);
+
+pub(crate) const BACKUPS_STAY: Rule = Rule::new(
+    "!self.enabled || !oldSelf.enabled || (has(self.storageCluster) ? self.storageCluster : '') == \
+     (has(oldSelf.storageCluster) ? oldSelf.storageCluster : '')",
+    "storageCluster can't be changed, since the backups are there: set enabled to false first, which keeps them",
+);
+
 pub(crate) const VERIFIED_SERVICES: Rule = Rule::new(
     "!has(self.verify) || !has(self.verify.services) || self.verify.services.all(service, \
      (service != 'glance' || self.services.glance) && (service != 'nova' || self.services.nova) && \

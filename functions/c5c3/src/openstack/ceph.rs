@@ -74,6 +74,7 @@ impl Recipe<'_> {
             Rbd::Volumes => claim.volume_pool.compression,
             Rbd::Images => claim.image_pool.compression,
             Rbd::Ephemeral => Compression::None,
+            Rbd::Backups => claim.backup_pool.compression,
         };
         let resource = purpose.resource(&storage.cluster);
         let (quota, kept) = self.pool_quota(purpose, &resource, composed)?;
@@ -127,13 +128,14 @@ impl Recipe<'_> {
         };
         let readable = |pool: Rbd| match client {
             Client::Cinder | Client::Nova => pool == Rbd::Images,
-            Client::Glance | Client::Manila => false,
+            Client::Glance | Client::Manila | Client::Backup => false,
         };
         let writable = |pool: Rbd| match client {
             Client::Cinder => pool == Rbd::Volumes,
             Client::Glance => pool == Rbd::Images,
             Client::Nova => matches!(pool, Rbd::Volumes | Rbd::Ephemeral),
             Client::Manila => false,
+            Client::Backup => pool == Rbd::Backups,
         };
         let profiles = |profile: &str, which: &dyn Fn(Rbd) -> bool| -> Vec<String> {
             let pools = Rbd::ALL.into_iter().filter(is_there);

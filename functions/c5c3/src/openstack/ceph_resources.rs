@@ -34,9 +34,12 @@ impl Recipe<'_> {
                 ..CephPoolStatus::default()
             })
         };
-        let quotas = ceph.quotas.iter();
-        let quotas = quotas.filter(|((pool, _), _)| *pool == Rbd::Volumes);
-        let quota = quotas.map(|(_, bytes)| *bytes).min_by(f64::total_cmp);
+        let quota = |purpose: Rbd| {
+            let quotas = ceph.quotas.iter();
+            let quotas = quotas.filter(|((pool, _), _)| *pool == purpose);
+            let least = quotas.map(|(_, bytes)| *bytes).min_by(f64::total_cmp);
+            least.and_then(exact)
+        };
         let first = self.site.storages.first()?.name.name();
         let client = self.cluster.spec.services.cinder.then(|| CephClientStatus {
             name: Some(self.names.with(Client::Cinder.service())),
@@ -44,12 +47,16 @@ impl Recipe<'_> {
         });
         Some(CephResources {
             volume_pool: pool(Rbd::Volumes).map(|pool| CephPoolStatus {
-                quota_bytes: quota.and_then(exact),
+                quota_bytes: quota(Rbd::Volumes),
                 available_bytes: self.available_bytes(ceph),
                 ..pool
             }),
             image_pool: pool(Rbd::Images),
             ephemeral_pool: pool(Rbd::Ephemeral),
+            backup_pool: pool(Rbd::Backups).map(|pool| CephPoolStatus {
+                quota_bytes: quota(Rbd::Backups),
+                ..pool
+            }),
             filesystem: ceph.filesystem.map(|status| CephFilesystemStatus {
                 name: Some(self.names.filesystem()),
                 status: Some(status),

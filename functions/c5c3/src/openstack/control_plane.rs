@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::cinder::VolumeBackup;
 use c5c3_api::control_plane::{
     CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, ControlPlaneNetwork,
     ControlPlaneServices, ControlPlaneSpec, ControlPlaneStatus, ControlPlaneTls, CortexComponent,
@@ -9,6 +10,7 @@ use c5c3_api::control_plane::{
     Switch,
 };
 use c5c3_api::hypervisor::HypervisorShareStatus;
+use c5c3_api::parts::{self, Component};
 use c5c3_api::{Cidr, PhysicalNetwork};
 use c5c3_kinds::kubernetes::Namespace;
 use function_protocol::Fatal;
@@ -18,7 +20,7 @@ use super::Recipe;
 use super::keys::secret_name;
 use super::resource::{self, CONTROL_PLANE, NAMESPACE};
 use super::shares::Shares;
-use super::wanted::{Rbd, Storage, Storages};
+use super::wanted::{Client, Rbd, Storage, Storages, wants_backups};
 use crate::composed::{Composed, Creation};
 use crate::manifest::{Manifest, ObjectMeta};
 use crate::observed::{Observation, condition};
@@ -97,6 +99,8 @@ impl Recipe<'_> {
         let claim = &self.cluster.spec;
         let preset = self.presets.size(claim.size)?;
         let cortex = claim.cortex.as_ref().filter(|cortex| cortex.enabled);
+        let mut services = self.services(&preset.services, shares)?;
+        services.cinder.backup = self.volume_backup(&preset.services, storages, composed);
         let spec = ControlPlaneSpec {
             open_stack_release: claim
                 .open_stack_release
@@ -108,7 +112,7 @@ impl Recipe<'_> {
             storage: Some(self.storage(storages, composed)),
             infrastructure: preset.infrastructure.clone(),
             backup: self.presets.backup.clone(),
-            services: Some(self.services(&preset.services, shares)?),
+            services: Some(services),
             cortex: cortex.map(|cortex| CortexComponent {
                 enabled: true,
                 replicas: preset.cortex.as_ref().map(|preset| preset.replicas),
@@ -179,6 +183,35 @@ impl Recipe<'_> {
         }
     }
 
+    /// The backups of volumes, where the claim has a pool for them.
+    fn volume_backup(
+        &self,
+        preset: &ControlPlaneServices,
+        storages: &Storages,
+        composed: &Composed<'_>,
+    ) -> Option<VolumeBackup> {
+        let mut served = storages.served(composed);
+        let storage = served.find(|storage| storage.has_backups(composed))?;
+        Some(VolumeBackup {
+            component: self.backup_component(preset)?,
+            rbd: Some(parts::Rbd {
+                pool: Rbd::Backups.pool(&self.names),
+                user: None,
+                ceph_secret_ref: NamedRef {
+                    name: secret_name(Client::Backup, &storage.cluster),
+                },
+                ceph_client_ref: None,
+            }),
+            s3: None,
+        })
+    }
+
+    /// What copies volumes to backups and back, where the claim wants backups.
+    pub fn backup_component(&self, preset: &ControlPlaneServices) -> Option<Component<1>> {
+        let backup = preset.cinder.backup.clone().unwrap_or_default();
+        wants_backups(&self.cluster.spec).then_some(backup.component)
+    }
+
     /// The preset's services, switched as the claim says.
     ///
     /// # Errors
@@ -188,10 +221,11 @@ impl Recipe<'_> {
         preset: &ControlPlaneServices,
         shares: &Shares,
     ) -> Result<ControlPlaneServices, Fatal> {
-        if preset.cinder.backup.is_some() {
+        let backup = preset.cinder.backup.as_ref();
+        if backup.is_some_and(|backup| backup.rbd.is_some() || backup.s3.is_some()) {
             return Err(Fatal::new(
-                "the Composition's input sets services.cinder.backup, one place for the volumes of all claims, where each could \
-                 read and delete those of others: remove it",
+                "the Composition's input sets services.cinder.backup.rbd or .s3, one place for the volumes of all claims, where each \
+                 could read and delete those of others: remove it; claims have pools of their own by storage.ceph.backupPool",
             ));
         }
         let wanted = &self.cluster.spec.services;

@@ -93,7 +93,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let tenant = recipe.tenant(&mut composed)?;
     recipe.deletion(&storages, tenant.is_some(), &mut composed)?;
     let (retained, holds) = composed.retain(&cluster.metadata.released(), resource::NAMESPACE)?;
-    let requests = recipe.requests(holds, request);
+    let requests = recipe.requests(&storages, holds, request);
     recipe.namespace(requests, &mut composed)?;
     let accepted = composed.accept();
     let all_ready = composed.all_ready();

@@ -145,15 +145,20 @@ impl Recipe<'_> {
         Ok((quota, kept))
     }
 
-    /// The most that a pool may hold in GB: what the site allows, and for volumes what the claim asks for where that is less.
+    /// The most that a pool may hold in GB: what the site allows, and what the claim asks for where that is less.
     fn quota_gb(&self, purpose: Rbd) -> Result<Option<u64>, Fatal> {
         let limits = &self.presets.size(self.cluster.spec.size)?.storage;
-        let asked = self.cluster.spec.storage.ceph.volume_pool.quota_gb;
+        let claim = &self.cluster.spec.storage.ceph;
         let (limit, asked) = match purpose {
-            Rbd::Volumes => (limits.volumes, Some(asked).filter(|quota| *quota > 0)),
-            Rbd::Images => (limits.images, None),
-            Rbd::Ephemeral => (limits.ephemeral, None),
+            Rbd::Volumes => (limits.volumes, claim.volume_pool.quota_gb),
+            Rbd::Images => (limits.images, 0),
+            Rbd::Ephemeral => (limits.ephemeral, 0),
+            Rbd::Backups => (
+                limits.backups.or(limits.volumes),
+                claim.backup_pool.quota_gb,
+            ),
         };
+        let asked = Some(asked).filter(|quota| *quota > 0);
         Ok(limit.into_iter().chain(asked).min())
     }
 

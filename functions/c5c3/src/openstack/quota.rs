@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::{AddAssign, Mul};
 
 use c5c3_api::control_plane::{Backup, ControlPlaneServices, Infrastructure, OvnInfrastructure};
-use c5c3_api::parts::{Quantity, Resources};
+use c5c3_api::parts::{Component, Quantity, Resources};
 use c5c3_kinds::kubernetes::{Limit, LimitRange, ResourceQuota};
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
@@ -78,11 +78,13 @@ impl Recipe<'_> {
         let namespace = self.names.namespace();
         let cluster = self.site.control_plane.name.name();
         let creation = self.site.creation_in_namespace().when(composed.owns_all());
+        let preset = self.presets.size(self.cluster.spec.size)?;
         let quota = ResourceQuota {
             hard: hard(
-                self.presets.size(self.cluster.spec.size)?,
+                preset,
                 &self.running.infrastructure.value,
                 self.presets.backup.as_ref(),
+                self.backup_component(&preset.services).as_ref(),
                 &Before::of(request)?,
             ),
         };
@@ -174,6 +176,7 @@ fn hard(
     preset: &SizePreset,
     pieces: &Infrastructure,
     backup: Option<&Backup>,
+    volume_backup: Option<&Component<1>>,
     before: &Before,
 ) -> BTreeMap<String, String> {
     let mut needed = BASE;
@@ -181,7 +184,9 @@ fn hard(
     needed.storage += backups.map_or(0.0, |size| size.bytes() as f64);
     needed += infrastructure(pieces);
     needed += optional(&preset.services);
-    for (replicas, resources) in preset.services.components() {
+    let mut components = preset.services.components();
+    components.extend(volume_backup.map(|backup| (backup.replicas, &backup.resources)));
+    for (replicas, resources) in components {
         let mut pod = stated(resources, POD);
         pod += SIDECARS;
         // A rollout adds one pod of each component.

@@ -4,6 +4,7 @@ use function_protocol::Request;
 
 use super::Recipe;
 use super::resource::NAMESPACE;
+use super::wanted::{Rbd, Storage, Storages};
 use crate::manifest::ObjectMeta;
 use crate::pools::{Named, Pool, RequestedPool, last_requests, request_pools};
 
@@ -11,23 +12,27 @@ impl Recipe<'_> {
     /// Every cluster that the claim names and that could admit it, with the nodes that the claim needs there. Those of last
     /// time stay asked for while the claim names them, while one can't be read, and while the claim `holds` something in a
     /// cluster that it no longer names.
-    pub fn requests(&self, holds: bool, request: &Request) -> ObjectMeta {
+    pub fn requests(&self, storages: &Storages, holds: bool, request: &Request) -> ObjectMeta {
         let site = &self.site;
         let ceph = &self.cluster.spec.storage.ceph;
         let copies = ceph
             .volume_pool
             .replication
             .max(ceph.image_pool.replication);
+        let needed = |storage: &Storage| match storage.pools.contains(&Rbd::Backups) {
+            true => copies.max(ceph.backup_pool.replication),
+            false => copies,
+        };
         let control_plane = [requested(&site.control_plane, 1)].into_iter();
         let hypervisors = site.hypervisors.iter();
-        let storages = site.storages.iter();
+        let storages = site.storages.iter().zip(&storages.each);
         let pools: Vec<Option<RequestedPool<'_>>> = control_plane
             .chain(
                 hypervisors
                     .zip(&self.parts)
                     .map(|(pool, part)| requested(pool, part.needed)),
             )
-            .chain(storages.map(|pool| requested(pool, copies.into())))
+            .chain(storages.map(|(pool, storage)| requested(pool, needed(storage).into())))
             .collect();
         let keeps_all = holds || pools.iter().any(Option::is_none);
         let last = last_requests(request, NAMESPACE);

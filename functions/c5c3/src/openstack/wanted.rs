@@ -51,9 +51,11 @@ pub enum Rbd {
     Images,
     /// Nova's ephemeral disks.
     Ephemeral,
+    /// Backups of Cinder's volumes.
+    Backups,
 }
 
-/// The OpenStack service a Ceph user is for.
+/// The OpenStack service, or the part of one, that a Ceph user is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Client {
     /// Volumes.
@@ -64,11 +66,13 @@ pub enum Client {
     Nova,
     /// Shares.
     Manila,
+    /// Backups of volumes: cinder-backup reads and writes the volumes themselves as [`Client::Cinder`].
+    Backup,
 }
 
 impl Rbd {
     /// All of them.
-    pub const ALL: [Rbd; 3] = [Rbd::Volumes, Rbd::Images, Rbd::Ephemeral];
+    pub const ALL: [Rbd; 4] = [Rbd::Volumes, Rbd::Images, Rbd::Ephemeral, Rbd::Backups];
 
     /// Name of the pool in Ceph.
     pub fn pool(self, names: &Names<'_>) -> String {
@@ -85,6 +89,7 @@ impl Rbd {
             Rbd::Volumes => "volumes",
             Rbd::Images => "images",
             Rbd::Ephemeral => "ephemeral",
+            Rbd::Backups => "backups",
         }
     }
 
@@ -95,18 +100,20 @@ impl Rbd {
             Rbd::Volumes => ceph.volume_pool.replication,
             Rbd::Images => ceph.image_pool.replication,
             Rbd::Ephemeral => ceph.ephemeral_pool.replication,
+            Rbd::Backups => ceph.backup_pool.replication,
         })
     }
 }
 
 impl Client {
-    /// The service's name.
+    /// The service's name. None begins another one: in the names of composed resources a storage pool's name follows.
     pub fn service(self) -> &'static str {
         match self {
             Client::Cinder => "cinder",
             Client::Glance => "glance",
             Client::Nova => "nova",
             Client::Manila => "manila",
+            Client::Backup => "backup",
         }
     }
 
@@ -120,15 +127,18 @@ impl Storages {
     /// What the claim wants in the storage clusters it names.
     ///
     /// # Errors
-    /// A pool has fewer hosts than the claim wants copies, or too long a name for Cinder.
+    /// A pool has fewer hosts than the claim wants copies, or too long a name for Cinder; or the claim doesn't name the one that is to
+    /// have its backups.
     pub fn of(
         cluster: &OpenStackCluster,
         site: &Site,
         request: &Request,
     ) -> Result<Storages, Fatal> {
         let spec = &cluster.spec;
+        let backups = backup_position(spec)?;
         let mut each = Vec::with_capacity(site.storages.len());
         for (position, pool) in site.storages.iter().enumerate() {
+            let (first, has_backups) = (position == 0, backups == Some(position));
             let storage = Storage {
                 cluster: pool.name.name().to_owned(),
                 spec: pool
@@ -140,10 +150,10 @@ impl Storages {
                     .as_ref()
                     .map_or(0, |composite| composite.status.zones.len()),
                 creation: site.creation_in(pool),
-                pools: rbd_pools(spec, position == 0),
-                clients: clients(spec, position == 0),
-                filesystem: position == 0 && wants_filesystem(spec),
-                object_store: position == 0 && spec.storage.ceph.object_store.enabled,
+                pools: rbd_pools(spec, first, has_backups),
+                clients: clients(spec, first, has_backups),
+                filesystem: first && wants_filesystem(spec),
+                object_store: first && spec.storage.ceph.object_store.enabled,
             };
             let volumes = Rbd::Volumes.resource(&storage.cluster);
             if spec.services.cinder && !request.observed().contains_key(&volumes) {
@@ -164,13 +174,24 @@ impl Storages {
 }
 
 impl Storage {
-    /// Whether the claim has something in it, or may make it.
+    /// Whether the claim has something in it, or may make it. Volumes and images are used without backups, too.
     pub fn is_served(&self, composed: &Composed<'_>) -> bool {
-        let mut pools = self.pools.iter().map(|pool| pool.resource(&self.cluster));
+        let pools = self.pools.iter().filter(|pool| **pool != Rbd::Backups);
+        let mut pools = pools.map(|pool| pool.resource(&self.cluster));
         match self.creation {
             Creation::Allowed => !pools.any(|pool| composed.is_foreign(&pool)),
             Creation::Held | Creation::Observed => pools.any(|pool| composed.exists(&pool)),
         }
+    }
+
+    /// Whether the claim has backups in it, or may make a pool for them.
+    pub fn has_backups(&self, composed: &Composed<'_>) -> bool {
+        let pool = Rbd::Backups.resource(&self.cluster);
+        let is_possible = match self.creation {
+            Creation::Allowed => !composed.is_foreign(&pool),
+            Creation::Held | Creation::Observed => composed.exists(&pool),
+        };
+        self.pools.contains(&Rbd::Backups) && is_possible
     }
 
     /// Whether data are kept in two zones, each of which may fail.
@@ -211,6 +232,7 @@ impl Storage {
                     Rbd::Volumes => "volumePool.replication",
                     Rbd::Images => "imagePool.replication",
                     Rbd::Ephemeral => "ephemeralPool.replication",
+                    Rbd::Backups => "backupPool.replication",
                 };
                 (field, pool.replication(claim))
             })
@@ -248,26 +270,51 @@ fn wants_filesystem(spec: &OpenStackClusterSpec) -> bool {
     spec.services.manila || spec.storage.ceph.filesystem.enabled
 }
 
-fn rbd_pools(spec: &OpenStackClusterSpec, first: bool) -> Vec<Rbd> {
+/// Whether the claim's users can back up volumes.
+pub fn wants_backups(spec: &OpenStackClusterSpec) -> bool {
+    spec.services.cinder && spec.storage.ceph.backup_pool.enabled
+}
+
+/// Which of the claim's storage pools has its backups, if it wants any.
+fn backup_position(spec: &OpenStackClusterSpec) -> Result<Option<usize>, Fatal> {
+    if !wants_backups(spec) {
+        return Ok(None);
+    }
+    let Some(wanted) = &spec.storage.ceph.backup_pool.storage_cluster else {
+        return Ok(Some(0));
+    };
+    let mut pools = spec.storage_clusters.iter();
+    match pools.position(|pool| pool == wanted) {
+        Some(position) => Ok(Some(position)),
+        None => Err(Fatal::new(format!(
+            "spec.storage.ceph.backupPool.storageCluster is {wanted}, which isn't in spec.storageClusters; write it as there, or keep \
+             the pool while it has the backups"
+        ))),
+    }
+}
+
+fn rbd_pools(spec: &OpenStackClusterSpec, first: bool, backups: bool) -> Vec<Rbd> {
     let ephemeral = spec.services.nova && spec.storage.ceph.ephemeral_pool.enabled;
     [
         (Rbd::Volumes, spec.services.cinder),
         (Rbd::Images, spec.services.glance && first),
         (Rbd::Ephemeral, ephemeral && first),
+        (Rbd::Backups, backups),
     ]
     .into_iter()
     .filter_map(|(pool, wanted)| wanted.then_some(pool))
     .collect()
 }
 
-fn clients(spec: &OpenStackClusterSpec, first: bool) -> Vec<Client> {
-    let pools = rbd_pools(spec, first);
+fn clients(spec: &OpenStackClusterSpec, first: bool, backups: bool) -> Vec<Client> {
+    let pools = rbd_pools(spec, first, backups);
     let disks = pools.contains(&Rbd::Volumes) || pools.contains(&Rbd::Ephemeral);
     [
         (Client::Cinder, spec.services.cinder),
         (Client::Glance, spec.services.glance && first),
         (Client::Nova, spec.services.nova && disks),
         (Client::Manila, spec.services.manila && first),
+        (Client::Backup, backups),
     ]
     .into_iter()
     .filter_map(|(client, wanted)| wanted.then_some(client))

@@ -1,6 +1,7 @@
 //! OpenStackCluster: what comes out for whom.
 
 mod agents;
+mod backups;
 mod bootstrap;
 mod exposure;
 mod mistakes;

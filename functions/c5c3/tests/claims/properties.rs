@@ -25,11 +25,12 @@ prop_compose! {
         replication in 2..=5_u32,
         quota in prop_oneof![Just(0_u64), 1..1_000_000_u64],
         compression in prop::sample::select(vec!["none", "passive", "aggressive", "force"]),
-        objects in any::<bool>(),
+        extras in prop::array::uniform2(any::<bool>()),
         cortex in prop::option::of(any::<bool>()),
         verify in any::<bool>(),
     ) -> Value {
         let [nova, neutron, cinder, glance, octavia, manila] = switches;
+        let [objects, backups] = extras;
         let mut claim = json!({
             "apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackCluster",
             "metadata": {"name": name, "namespace": namespace},
@@ -41,6 +42,7 @@ prop_compose! {
                 "storage": {"ceph": {
                     "volumePool": {"replication": replication, "compression": compression, "quotaGB": quota},
                     "objectStore": {"enabled": objects},
+                    "backupPool": {"enabled": cinder && backups},
                 }},
             },
         });

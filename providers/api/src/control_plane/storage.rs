@@ -73,7 +73,7 @@ pub struct CephPoolNames {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CephClientRef {
-    /// The OpenStack service: cinder, glance, nova or manila.
+    /// The OpenStack service: cinder, glance, nova or manila; or backup, which cinder-backup has.
     #[schemars(length(min = 1, max = 63), regex(pattern = LABEL))]
     pub service: String,
     /// The storage pool whose Ceph knows the user.

@@ -17,8 +17,8 @@ pub use self::{
         ResourceStatus,
     },
     storage::{
-        CephStorage, Compression, EphemeralPool, Filesystem, ImagePool, ObjectStore, Storage,
-        VolumePool,
+        BackupPool, CephStorage, Compression, EphemeralPool, Filesystem, ImagePool, ObjectStore,
+        Storage, VolumePool,
     },
     verify::Verify,
 };
@@ -37,7 +37,8 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
     rule::CONTROL_PLANE_CLUSTER, rule::NOVA_NEEDS, rule::OCTAVIA_NEEDS, rule::SHARES_OF_POOLS,
-    rule::VERIFIED_SERVICES, rule::REGION_OF_CONTROL_PLANE
+    rule::VERIFIED_SERVICES, rule::REGION_OF_CONTROL_PLANE, rule::BACKUPS_NEED,
+    rule::BACKUPS_OF_POOLS
 ]))]
 pub struct OpenStackClusterSpec {
     /// The region, for instance eu-de-1. Every pool named must be of this region.

@@ -101,6 +101,9 @@ pub struct CephResources {
     /// Pool of Nova's ephemeral disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ephemeral_pool: Option<CephPoolStatus>,
+    /// Pool of backups of Cinder's volumes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup_pool: Option<CephPoolStatus>,
     /// Filesystem of Manila's shares.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<CephFilesystemStatus>,

@@ -4,6 +4,8 @@ use educe::Educe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{pool::PoolName, rule};
+
 /// Storage of the control plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -22,6 +24,8 @@ pub struct CephStorage {
     pub image_pool: ImagePool,
     /// Ephemeral disks of Nova, in the first storage cluster.
     pub ephemeral_pool: EphemeralPool,
+    /// Backups of Cinder's volumes, in one storage cluster.
+    pub backup_pool: BackupPool,
     /// Shared file systems of Manila, in the first storage cluster.
     pub filesystem: Filesystem,
     /// Swift and S3, in the first storage cluster.
@@ -72,6 +76,30 @@ pub struct EphemeralPool {
     #[educe(Default = 3)]
     #[schemars(range(min = 2, max = 5))]
     pub replication: u8,
+}
+
+/// Pool of backups of Cinder's volumes.
+#[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
+#[educe(Default)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [rule::BACKUPS_STAY]))]
+pub struct BackupPool {
+    /// Whether users can back up volumes.
+    pub enabled: bool,
+    /// The storage pool that has the backups, as storageClusters names it. Without it the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_cluster: Option<PoolName>,
+    /// Copies kept of each object.
+    #[educe(Default = 3)]
+    #[schemars(range(min = 2, max = 5))]
+    pub replication: u8,
+    /// When data are compressed.
+    #[educe(Default = Compression::Aggressive)]
+    pub compression: Compression,
+    /// Most that the pool may hold, in gigabytes. 0: no limit.
+    #[serde(rename = "quotaGB")]
+    #[schemars(range(min = 0, max = 1_000_000_000))]
+    pub quota_gb: u64,
 }
 
 /// CephFS for Manila's shares.

@@ -171,6 +171,31 @@ const FIELDS: &[(&str, &str, &str)] = &[
     ),
     (
         "OpenStackCluster",
+        "spec.storage.ceph.backupPool.enabled",
+        "false",
+    ),
+    (
+        "OpenStackCluster",
+        "spec.storage.ceph.backupPool.storageCluster",
+        "",
+    ),
+    (
+        "OpenStackCluster",
+        "spec.storage.ceph.backupPool.replication",
+        "3",
+    ),
+    (
+        "OpenStackCluster",
+        "spec.storage.ceph.backupPool.compression",
+        "\"aggressive\"",
+    ),
+    (
+        "OpenStackCluster",
+        "spec.storage.ceph.backupPool.quotaGB",
+        "0",
+    ),
+    (
+        "OpenStackCluster",
         "spec.storage.ceph.filesystem.enabled",
         "false",
     ),

@@ -14,7 +14,13 @@ fn quota_follows_from_a_size_but_for_what_the_size_gives_itself() {
     .unwrap();
     let backup = serde_json::from_value(serde_json::json!({})).unwrap();
     let before = Before::default();
-    let hard = hard(&preset, &preset.infrastructure, Some(&backup), &before);
+    let hard = hard(
+        &preset,
+        &preset.infrastructure,
+        Some(&backup),
+        None,
+        &before,
+    );
     let hard: Vec<(&str, &str)> = hard
         .iter()
         .map(|(resource, amount)| (resource.as_str(), amount.as_str()))
@@ -115,4 +121,29 @@ fn quota_has_room_for_the_most_replicas_of_an_api() {
         [most(serde_json::json!({ "replicas": 5 })), most(scaled)],
         [5, 9]
     );
+}
+
+#[test]
+fn quota_has_room_for_backups_of_volumes() {
+    let preset: SizePreset = serde_json::from_value(serde_json::json!({
+        "infrastructure": {}, "services": {}, "share": { "weight": 1 },
+    }))
+    .unwrap();
+    let backup: Component<1> = serde_json::from_value(serde_json::json!({
+        "replicas": 2, "resources": { "requests": { "cpu": "1", "memory": "2Gi" } },
+    }))
+    .unwrap();
+    let before = Before::default();
+    let allowed = |backup: Option<&Component<1>>| {
+        let hard = hard(&preset, &preset.infrastructure, None, backup, &before);
+        ["pods", "requests.cpu", "requests.memory"].map(|resource| {
+            let amount: Quantity = hard[resource].parse().unwrap();
+            amount.amount()
+        })
+    };
+    let [with, without] = [allowed(Some(&backup)), allowed(None)];
+    // Amounts are whole numbers.
+    for (resource, least) in [3.0, 3.9, 6.5 * GIB].into_iter().enumerate() {
+        assert!(with[resource] - without[resource] >= least, "{with:?}");
+    }
 }

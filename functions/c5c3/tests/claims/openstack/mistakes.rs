@@ -19,6 +19,11 @@ use super::call;
 #[case::single_copy("/spec/storage", json!({"ceph": {"imagePool": {"replication": 1}}}),
     "spec.storage.ceph.imagePool.replication is 1, and storage pool st-pool-a keeps each copy on a host of its own \
      and has 10; choose 2 to 10")]
+#[case::copies_of_backups("/spec/storage", json!({"ceph": {"backupPool": {"enabled": true, "replication": 11}}}),
+    "spec.storage.ceph.backupPool.replication is 11, and storage pool st-pool-a keeps each copy on a host of its own \
+     and has 10; choose 2 to 10")]
+#[case::backups_elsewhere("/spec/storage", json!({"ceph": {"backupPool": {"enabled": true, "storageCluster": "st-pool-b"}}}),
+    "spec.storage.ceph.backupPool.storageCluster is st-pool-b, which isn't in spec.storageClusters; write it as there, or")]
 #[case::pool_name("/spec/hypervisorClusters", json!(["HV_POOL"]), "spec.hypervisorClusters")]
 fn a_mistake_in_the_claim_is_one_sentence(
     #[case] field: &str,
@@ -43,6 +48,7 @@ fn a_mistake_in_the_claim_is_one_sentence(
 #[test]
 fn one_place_for_the_backups_of_all_claims_is_refused() {
     let mut call = call("customer-b-staging");
+    call.composite["spec"]["storage"] = json!({"ceph": {"backupPool": {"enabled": true}}});
     let place = json!({"s3": {"endpoint": "https://s3.example.com", "bucket": "volumes", "secretRef": {"name": "s3"}}});
     call.input.as_mut().unwrap()["sizes"]["small"]["services"]["cinder"]["backup"] = place;
     let fatal = call.run().fatal.unwrap();

@@ -195,6 +195,32 @@ fn data_stay_when_ephemeral_disks_are_switched_off_or_a_storage_pool_is_dropped(
 }
 
 #[test]
+fn backups_stay_when_the_claim_no_longer_asks_for_them() {
+    let mut call = super::call("customer-a-prod");
+    call.composite["spec"]["storage"] = json!({"ceph": {"backupPool": {"enabled": true}}});
+    let (mut call, before) = call.running();
+    call.composite["spec"]["storage"] = json!({});
+    let outcome = call.run();
+    assert_eq!(
+        retained(&outcome),
+        [
+            "backups-st-pool-a",
+            "client-backup-st-pool-a",
+            "pull-backup-st-pool-a",
+            "push-backup-st-pool-a"
+        ]
+    );
+    for name in ["backups-st-pool-a", "client-backup-st-pool-a"] {
+        assert_eq!(outcome.manifest(name), before.manifest(name));
+    }
+    assert_eq!(
+        outcome.manifest("control-plane")["spec"]["services"]["cinder"].get("backup"),
+        None
+    );
+    assert_order(&outcome);
+}
+
+#[test]
 fn retained_data_go_when_the_claim_is_annotated() {
     let (mut call, _) = running("customer-a-prod");
     call.composite["spec"]["services"] = json!({"cinder": false});
