@@ -213,6 +213,7 @@ pub const STORED: Table = Table {
         numbers("Volumes", |claim| stored(claim, "volumePool")),
         numbers("Images", |claim| stored(claim, "imagePool")),
         numbers("Ephemeral disks", |claim| stored(claim, "ephemeralPool")),
+        numbers("Backups", |claim| stored(claim, "backupPool")),
     ],
 };
 

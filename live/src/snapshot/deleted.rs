@@ -180,6 +180,7 @@ fn contents(kind: &str, name: &str) -> &'static str {
             "images of all projects, and as an administrator those of the site"
         }
         (_, Some((_, "ephemeral"))) => "servers of all projects",
+        (_, Some((_, "backups"))) => "volume backups of all projects",
         _ => "data of all projects",
     }
 }

@@ -317,6 +317,7 @@ fn data_that_hold_a_claim_are_named_as_users_know_them() {
     for (kind, name, contents) in [
         ("CephBlockPool", "tenant-images", "images"),
         ("CephBlockPool", "tenant-ephemeral", "servers"),
+        ("CephBlockPool", "tenant-backups", "volume backups"),
         ("CephFilesystem", "tenant-cephfs", "shares"),
         ("CephFilesystem", "a-long-name-bxtbpg6vzicd", "shares"),
         ("CephBlockPool", "a-long-name-bxtbpg6vzicd", "data"),
