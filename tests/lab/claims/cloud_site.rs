@@ -254,7 +254,7 @@ fn shrink(size: &mut Value) {
         "placement": one,
         "nova": {"api": one, "scheduler": one, "conductor": one, "metadata": one, "noVncProxy": one},
         "neutron": {"api": one, "periodicWorkers": one, "ovnMaintenanceWorker": one},
-        "cinder": {"api": one, "scheduler": one, "volume": one},
+        "cinder": {"api": one, "scheduler": one, "volume": one, "backup": one},
     });
 }
 

@@ -113,7 +113,7 @@ async fn from_a_claim(lab: &Lab, cloud: Cloud) -> Result<()> {
         ceph,
         other: Some(other),
         disks: Disks::Ceph,
-        backups: false,
+        backups: other,
     };
     network::admit_clients(cloud).await?;
     tenant.finds_nothing_of_tests().await?;

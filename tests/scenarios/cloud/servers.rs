@@ -112,7 +112,7 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
             ceph: &ceph,
             other: None,
             disks: Disks::Hosts,
-            backups: true,
+            backups: &ceph,
         };
         let clusters = [(&cloud.cluster, path::PRODUCTION)];
         match usage {

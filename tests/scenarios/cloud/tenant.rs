@@ -50,8 +50,8 @@ pub struct Tenant<'a> {
     pub other: Option<&'a Ceph>,
     /// Where disks of servers are.
     pub disks: Disks,
-    /// Whether there are backups of volumes.
-    pub backups: bool,
+    /// Where backups of volumes are.
+    pub backups: &'a Ceph,
 }
 
 /// Where a tenant works.
@@ -252,17 +252,14 @@ impl Tenant<'_> {
             let images = other.images(&self.pool("volumes"))?;
             ensure!(images == [volume], "the other pool has {images:?}");
         }
-        if self.backups {
-            println!(
-                "a backup came back after {} s",
-                self.does("backups").await?.trim()
-            );
-        }
+        let seconds = self.does("backups").await?;
+        println!("a backup came back after {} s", seconds.trim());
+        let backups = || self.backups.images(&self.pool("backups"));
+        ensure!(!backups()?.is_empty(), "no backup is in its pool");
         self.does("no-volumes").await?;
+        let left = backups()?;
+        ensure!(left.is_empty(), "the pool of backups has {left:?}");
         // Cinder keeps deleted volumes that have clones under other names.
-        if self.backups {
-            self.has_no_images("backups")?;
-        }
         self.has_no_images("volumes")
     }
 
