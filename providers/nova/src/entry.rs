@@ -6,11 +6,14 @@ use provider_composer::{DesiredState, Progress};
 use provider_openstack::{Database, Jobs, Mounted, NOVA, Phase, Prerequisite, Service, Task};
 
 use crate::cells::{self, Cell};
-use crate::config::Facts;
+use crate::config::{Facts, path};
 use crate::pods::{daemon, manage};
 
 /// What maps a cell that is checked. It is no file, since a cell is mapped again where the content of its files changes.
 const CHECKED: &str = include_str!("enter.py");
+/// What deletes a cell, no file for the same reason. cell.py still has a `delete`, which nothing calls: it is to be removed with the next
+/// change of cell.py, since each one maps all cells again.
+const DELETE: &str = include_str!("delete.py");
 /// Annotation of a Nova: the cells, separated by commas, that are mapped although their databases have servers of a former cell.
 const CONTINUE: &str = "nova.openstack.c5c3.io/continue-cells";
 
@@ -102,18 +105,18 @@ pub fn map(
         "another cell of Nova's API database {} has the same database or message bus",
         api.place()
     );
+    let script = format!("{}/cell.py", NOVA.folder);
     let (command, often) = match former {
         Former::Checked => (
-            ["python3", "-c", CHECKED, &script(), cell]
-                .map(str::to_owned)
-                .to_vec(),
+            vec!["python3", "-c", CHECKED, &script, cell],
             format!(
                 "the database of cell {cell} has servers or compute services of a former cell, and the log says how to begin anew or to \
                  continue with them; or {another}"
             ),
         ),
-        Former::Continued => (change("map", cell), another),
+        Former::Continued => (vec!["python3", &script, "map", cell], another),
     };
+    let command = command.into_iter().map(str::to_owned);
     let task = Task {
         name: "cell-map",
         purpose: files.name.clone(),
@@ -133,11 +136,12 @@ pub fn delete(
     jobs: &Jobs<'_>,
     desired: &mut DesiredState,
 ) -> Progress {
+    let command = ["python3", "-c", DELETE, &path(), cell].map(str::to_owned);
     let task = Task {
         name: "cell-delete",
         purpose: cell.to_owned(),
         migrates: None,
-        program: daemon(files.source()).command(change("delete", cell)),
+        program: daemon(files.source()).command(command),
         often: format!(
             "cell {cell} still has hosts or servers: delete its servers, then its hosts by `openstack compute service delete`, or \
              put the cell back into cells"
@@ -148,15 +152,6 @@ pub fn delete(
         cells::keep(cell, service, desired);
     }
     progress
-}
-
-/// A command that changes a cell's mapping in the API database.
-fn change(verb: &str, cell: &str) -> Vec<String> {
-    ["python3", &script(), verb, cell].map(str::to_owned).into()
-}
-
-fn script() -> String {
-    format!("{}/cell.py", NOVA.folder)
 }
 
 #[cfg(test)]

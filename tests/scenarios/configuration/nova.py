@@ -1,9 +1,9 @@
 """Runs what Nova's operator runs in Nova's databases, on SQLite, and prints the cases that passed as JSON.
 
-    python3 -c PROGRAM CELL ENTER COMPUTES ARCHIVE
+    python3 -c PROGRAM CELL ENTER DELETE COMPUTES ARCHIVE
 
-has the content of cell.py, the programs of the Jobs that map a cell and that wait for nova-compute, and the script of the CronJob that archives
-rows. The cases are run one after the other on one installation.
+has the content of cell.py, the programs of the Jobs that map a cell, delete one and wait for nova-compute, and the script of the CronJob
+that archives rows. The cases are run one after the other on one installation.
 """
 
 import datetime
@@ -25,7 +25,7 @@ from nova.db.main import models  # noqa: E402
 from nova.objects import service  # noqa: E402
 from sqlalchemy import orm  # noqa: E402
 
-CELL, ENTER, COMPUTES, ARCHIVE = sys.argv[1:]
+CELL, ENTER, DELETE, COMPUTES, ARCHIVE = sys.argv[1:]
 PROGRAMS = pathlib.Path(sys.executable).parent
 VERSION = service.SERVICE_VERSION
 
@@ -92,8 +92,11 @@ class Nova:
     def enter(self, name, code=0):
         return self.run(sys.executable, "-c", ENTER, f"{self.folder}/{name}/cell.py", name, code=code)
 
-    def change(self, verb, name, files=None, code=0):
-        return self.run(sys.executable, f"{self.folder}/{files or name}/cell.py", verb, name, code=code)
+    def map(self, name):
+        return self.run(sys.executable, f"{self.folder}/{name}/cell.py", "map", name)
+
+    def delete(self, name, code=0):
+        return self.run(sys.executable, "-c", DELETE, f"{self.folder}/cell0/nova.conf", name, code=code)
 
     def archive(self, name, code=0):
         script = ARCHIVE.replace("/etc/nova/config", f"{self.folder}/{name}")
@@ -126,10 +129,10 @@ class Nova:
 
 def cell0_follows_its_database(nova):
     nova.write("cell0", bus=None, database="other")
-    nova.change("map", "cell0")
+    nova.map("cell0")
     assert nova.mapping("cell0")[2:] == (nova.url("other"), "none:///")
     nova.write("cell0", bus=None)
-    nova.change("map", "cell0")
+    nova.map("cell0")
     assert nova.mapping("cell0")[2:] == (nova.url("cell0"), "none:///")
 
 
@@ -160,7 +163,7 @@ def cell_with_servers_of_a_former_cell_is_mapped_only_where_it_is_continued(nova
     assert "continue-cells=cell3" in said, said
     assert nova.mapping("cell3") is None
 
-    nova.change("map", "cell3")
+    nova.map("cell3")
     key, cell, *_ = nova.mapping("cell3")
     # What docs/nova.md has a person run then.
     nova.manage("control", "cell_v2", "discover_hosts", "--by-service", "--cell_uuid", cell, "--verbose")
@@ -257,29 +260,41 @@ def archive_fails_where_the_api_database_has_no_tables(nova):
 
 
 def cell_with_hosts_or_servers_is_not_deleted(nova):
-    nova.change("delete", "cell3", files="cell0", code=2)
+    key, *_ = nova.mapping("cell3")
+    nova.delete("cell3", code=2)
     # As `openstack compute service delete` does.
     nova.execute("api", "DELETE FROM host_mappings WHERE host = 'former'")
-    nova.change("delete", "cell3", files="cell0", code=3)
+    nova.delete("cell3", code=3)
     assert nova.mapping("cell3") is not None
+    mapped = nova.find("api", f"SELECT instance_uuid FROM instance_mappings WHERE cell_id = {key}")
+    assert mapped == nova.find("cell3", "SELECT uuid FROM instances") and len(mapped) == 2, mapped
 
 
 def cell_whose_servers_are_deleted_is_deleted_with_what_is_known_of_them(nova):
-    key, *_ = nova.mapping("cell3")
-    servers = nova.find("api", f"SELECT instance_uuid FROM instance_mappings WHERE cell_id = {key}")
-    nova.add("api", *(api_models.RequestSpec(instance_uuid=one, spec="{}") for one in servers))
+    servers = nova.find("cell3", "SELECT uuid FROM instances")
+    # It isn't due to be archived.
+    [other] = nova.find("cell1", "SELECT uuid FROM instances WHERE deleted != 0")
+    group = api_models.InstanceGroup(uuid=str(uuid.uuid4()))
+    group._members = [api_models.InstanceGroupMember(instance_uuid=one) for one in (*servers, other)]
+    nova.add("api", group, *(api_models.RequestSpec(instance_uuid=one, spec="{}") for one in servers))
     nova.execute("cell3", f"UPDATE instances SET deleted = id, deleted_at = '{HOUR_AGO}' WHERE deleted = 0")
+    # The database of another cell is away. SQLite would create it.
+    nova.file("cell4").rename(nova.file("away"))
     # A cell that is deleted already is none to delete.
     for _ in range(2):
-        nova.change("delete", "cell3", files="cell0")
+        nova.delete("cell3")
+    assert not nova.file("cell4").exists()
+    nova.file("away").rename(nova.file("cell4"))
     cells = nova.manage("control", "cell_v2", "list_cells")
     assert " cell3 " not in cells, cells
     assert all(f" {name} " in cells for name in ("cell0", "cell1", "cell2", "cell4")), cells
-    assert nova.find("api", f"SELECT id FROM instance_mappings WHERE cell_id = {key}") == []
-    known = set(nova.find("api", "SELECT instance_uuid FROM request_specs"))
-    assert len(servers) == 2 and not known & set(servers), known
-    # The database is kept.
-    assert nova.find("cell3", "SELECT uuid FROM shadow_instances") == servers
+    for table in ("instance_mappings", "request_specs", "instance_group_member"):
+        known = set(nova.find("api", f"SELECT instance_uuid FROM {table}"))
+        assert other in known and not known & set(servers), (table, known)
+    # Databases of cells are kept as they are.
+    for cell, kept in (("cell1", [other]), ("cell3", servers)):
+        found = nova.find(cell, "SELECT uuid FROM instances WHERE deleted != 0")
+        assert found == kept, (cell, found)
 
 
 CASES = [

@@ -7,10 +7,12 @@ use serde_json::json;
 
 use super::rendered::composed;
 
-/// What maps a cell, or deletes its mapping.
+/// What maps a cell.
 const CELL: &str = include_str!("../../../providers/nova/src/cell.py");
 /// What maps a cell that is checked.
 const ENTER: &str = include_str!("../../../providers/nova/src/enter.py");
+/// What deletes a cell.
+const DELETE: &str = include_str!("../../../providers/nova/src/delete.py");
 /// What waits for nova-compute of all hosts.
 const COMPUTES: &str = include_str!("../../../providers/nova/src/computes.py");
 /// What runs them, and looks at the rows that they leave. It fails with the first case that fails.
@@ -40,7 +42,8 @@ fn archive(release: Release) -> Result<String> {
 pub fn programs(year: u16, half: u8) -> Result<()> {
     let openstack = OpenStack::of(Release::new(year, half))?;
     let archive = archive(openstack.release)?;
-    let passed: Vec<String> = openstack.run(PROGRAM, &[CELL, ENTER, COMPUTES, &archive])?;
+    let programs = [CELL, ENTER, DELETE, COMPUTES, &archive];
+    let passed: Vec<String> = openstack.run(PROGRAM, &programs)?;
     ensure!(!passed.is_empty(), "no case was run");
     Ok(())
 }
