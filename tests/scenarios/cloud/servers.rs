@@ -9,8 +9,8 @@ use lab::{Cloud, Context, Fabric, Image, Kind, Result, ensure, eventually, is, k
 use super::tenant::{CLOUDS, Disks, Place, Tenant};
 use super::uplinks::Uplinks;
 use super::{
-    CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, changes, handover, issuer, network,
-    operators, path, verify, volumes,
+    CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, changes, handover, issuer,
+    maintenance, network, operators, path, verify, volumes,
 };
 
 const POD: Kind = kind("v1", "Pod");
@@ -38,6 +38,7 @@ pub fn servers_boot_on_two_hypervisors() -> Result<()> {
 }
 
 /// They also have volumes and backups, and go on while their agents are replaced. Before, Cinder gets another user of RabbitMQ.
+/// Afterwards, OVN's northbound database is repaired, a cell is removed, and rows are archived.
 pub fn servers_are_used_in_every_way() -> Result<()> {
     on_two_hypervisors(Use::Everything)
 }
@@ -125,6 +126,7 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
                 changes::messaging_user(&cloud).await?;
                 let active = tenant.works().await?;
                 path::report(&clusters, &path::SERVER, active)?.check()?;
+                maintenance::all(&cloud).await?;
             }
             Use::Tests => {
                 verify::of_apis(&cloud).await?;
