@@ -1,13 +1,15 @@
-//! A Ceph in a pod, which keeps what it is given in memory.
+//! A Ceph in a pod with a network of its own, which keeps what it is given in memory.
 
-use anyhow::{Result, ensure};
+use std::net::Ipv4Addr;
+
+use anyhow::{Context, Result, ensure};
 use kube::core::DynamicObject;
 use serde_json::Value;
 
 use crate::cloud::Cloud;
 use crate::eventually;
 use crate::minutes;
-use crate::node::Container;
+use crate::node::{Container, STORAGE};
 use crate::objects::kind;
 
 /// A pod of the lab's own image.
@@ -16,10 +18,13 @@ const POD: &str = include_str!("node/ceph.yaml");
 /// A Ceph of one monitor, one manager and one OSD.
 pub struct Ceph {
     container: Container,
-    monitors: String,
+    address: Ipv4Addr,
 }
 
 impl Ceph {
+    /// The subnet that it is in. Pods and hypervisors reach it through the first node.
+    pub const NETWORK: &str = STORAGE;
+
     /// Starts it on a cloud's node, in a pod of this name.
     pub async fn start(cloud: &Cloud, name: &str) -> Result<Self> {
         cloud.cluster.apply(&POD.replace("NAME", name)).await?;
@@ -27,12 +32,11 @@ impl Ceph {
         let what = format!("{name} has an OSD and a manager");
         eventually(&what, minutes(2), async || {
             let pod: DynamicObject = cloud.cluster.get(kind("v1", "Pod"), &place).await?;
+            let address = pod.data["status"]["podIP"].as_str();
+            let address = address.with_context(|| format!("{place} has no address yet"))?;
             let ceph = Self {
                 container: cloud.node.container(&place).await?,
-                monitors: format!(
-                    "[v2:{0}:3300,v1:{0}:6789]",
-                    pod.data["status"]["podIP"].as_str().unwrap_or_default()
-                ),
+                address: address.parse()?,
             };
             let state = ceph.run(&["ceph", "--connect-timeout", "5", "osd", "stat"])?;
             ensure!(state.contains("1 up"), "{state}");
@@ -44,8 +48,13 @@ impl Ceph {
     }
 
     /// Where its monitor is, as `mon_host` of a ceph.conf has it.
-    pub fn monitors(&self) -> &str {
-        &self.monitors
+    pub fn monitors(&self) -> String {
+        format!("[v2:{0}:3300,v1:{0}:6789]", self.address)
+    }
+
+    /// The address of its monitor, manager and OSD.
+    pub fn address(&self) -> Ipv4Addr {
+        self.address
     }
 
     /// Makes a pool for RBD, if there is none of that name.

@@ -45,7 +45,7 @@ pub(super) async fn work(storage: &Cluster, ceph: &Ceph) -> Result<()> {
         keep(storage, &format!("rook-ceph-client-{user}"), [(user, key)]).await?;
         storage.report(CEPH_CLIENT, &client, done.clone()).await?;
     }
-    let monitors = ("mon_host".to_owned(), ceph.monitors().to_owned());
+    let monitors = ("mon_host".to_owned(), ceph.monitors());
     keep(storage, "rook-ceph-config", [monitors]).await
 }
 

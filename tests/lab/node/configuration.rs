@@ -18,6 +18,9 @@ pub(super) const NAMES: Ipv4Addr = Ipv4Addr::new(169, 254, 20, 10);
 /// The addresses of pods.
 const PODS: &str = "10.244.0.0/16";
 
+/// The addresses of pods of the RuntimeClass `storage`, which are in a network of their own behind the first node.
+pub(crate) const STORAGE: &str = "10.99.0.0/24";
+
 /// What Services are called by, after their namespaces.
 const DOMAIN: &str = "cluster.local";
 
@@ -138,23 +141,26 @@ pub(super) fn containerd(host: &Host, registry: &str, pause: &str) -> Result<Pat
             "server = \"{registry}\"\n[host.\"{registry}\"]\ncapabilities = [\"pull\", \"resolve\"]\n"
         ),
     )?;
-    let network = json!({
-        "cniVersion": "0.4.0",
-        "name": "pods",
-        "plugins": [{
-            "type": "bridge",
-            "bridge": "pods",
-            "isGateway": true,
-            "hairpinMode": true,
-            "ipam": {
-                "type": "host-local",
-                "dataDir": folder.join("addresses"),
-                "ranges": [[{"subnet": host.pods()}]],
-                "routes": [{"dst": "0.0.0.0/0"}],
-            },
-        }],
-    });
-    write(&folder.join("network/pods.conflist"), &network.to_string())?;
+    for (name, subnet) in [("pods", host.pods()), ("storage", STORAGE.to_owned())] {
+        let network = json!({
+            "cniVersion": "0.4.0",
+            "name": name,
+            "plugins": [{
+                "type": "bridge",
+                "bridge": name,
+                "isGateway": true,
+                "hairpinMode": true,
+                "ipam": {
+                    "type": "host-local",
+                    "dataDir": folder.join("addresses"),
+                    "ranges": [[{"subnet": subnet}]],
+                    "routes": [{"dst": "0.0.0.0/0"}],
+                },
+            }],
+        });
+        let file = folder.join(format!("network/{name}/{name}.conflist"));
+        write_json(&file, &network)?;
+    }
     write(
         &folder.join("containerd.toml"),
         &format!(
@@ -170,11 +176,14 @@ restrict_oom_score_adj = true
 stream_server_address = "127.0.0.1"
 [plugins."io.containerd.grpc.v1.cri".cni]
 bin_dir = "{CNI}"
-conf_dir = "{state}/network"
+conf_dir = "{state}/network/pods"
 [plugins."io.containerd.grpc.v1.cri".containerd]
 default_runtime_name = "runc"
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
 runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.storage]
+runtime_type = "io.containerd.runc.v2"
+cni_conf_dir = "{state}/network/storage"
 [plugins."io.containerd.grpc.v1.cri".registry]
 config_path = "{state}/registries"
 "#

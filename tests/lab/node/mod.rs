@@ -30,6 +30,7 @@ use crate::patience::answered;
 use crate::say::say;
 use crate::tools::Tool;
 
+pub(crate) use configuration::STORAGE;
 use configuration::{Host, NAME};
 pub use container::Container;
 pub use fabric::Fabric;
