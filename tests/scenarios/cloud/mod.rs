@@ -15,6 +15,7 @@ mod path;
 mod servers;
 mod shared;
 mod side;
+mod storage;
 mod tasks;
 mod tenant;
 mod upgrade;

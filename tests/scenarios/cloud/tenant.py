@@ -21,9 +21,16 @@ WRITTEN = f"guest: volume has {hashlib.sha256((LINE * (SIZE // len(LINE) + 1))[:
 # An upload is sent in parts of this size, in bytes, with a pause among them, in seconds: longer than uwsgi's own limit of 4.
 PART, PAUSE = 64 << 10, 10
 # Each server asks the other one by HTTP every second, and writes to its console what it learns. On a volume without content it
-# writes its name again and again, and of one with content it takes the checksum.
+# writes its name again and again, and of one with content it takes the checksum. By HTTP it says whether it connects to a host and a port.
 USER_DATA = """#!/bin/sh
 echo "guest: user data runs"
+mkdir /www/cgi-bin
+cat > /www/cgi-bin/connects << 'END'
+#!/bin/sh
+printf 'Content-Type: text/plain\\r\\n\\r\\n'
+if nc -w 5 ${QUERY_STRING%:*} ${QUERY_STRING#*:} -e true; then echo yes; else echo no; fi
+END
+chmod +x /www/cgi-bin/connects
 (
     last=
     while :; do

@@ -11,7 +11,7 @@ use lab::{
 use super::agents::agent_pod;
 use super::laptop::Laptop;
 use super::uplinks::Uplinks;
-use super::{SERVICE_USER, tasks};
+use super::{SERVICE_USER, storage, tasks};
 
 const POD: Kind = kind("v1", "Pod");
 
@@ -139,6 +139,7 @@ impl Tenant<'_> {
             name.trim() == format!("{}.novalocal", text("name")),
             "{name}"
         );
+        storage::is_closed_to_tenants(self.ceph, self.hypervisors, fabric, address)?;
         Ok((address.to_owned(), Timestamp::from_millisecond(active)?))
     }
 
