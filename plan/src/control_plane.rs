@@ -1,6 +1,7 @@
 //! The graph of a ControlPlane, as its operator has it, with how far each part is, and its URLs.
 
 use c5c3_api::control_plane::ControlPlaneSpec;
+use c5c3_api::hypervisor::FIRST_CELL;
 use jiff::Timestamp;
 use provider_composer::{ObservedState, Unobserved};
 use provider_control_plane::graph::{self, Step};
@@ -57,7 +58,7 @@ pub fn graph<'a>(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// The service's name.
-    pub service: &'static str,
+    pub service: String,
     /// For clients outside the cluster; none where the API isn't exposed.
     pub public: Option<String>,
     /// Within the cluster; none of consoles, which browsers open.
@@ -78,15 +79,20 @@ pub fn endpoints(resource: &Manifest) -> Vec<Endpoint> {
         let internal = recipe.endpoint(service);
         let public = Some(recipe.public_endpoint(service));
         Endpoint {
-            service: service.name,
+            service: service.name.to_owned(),
             public: public.filter(|public| *public != internal),
             internal: Some(internal),
         }
     });
-    let consoles = recipe.consoles().map(|url| Endpoint {
-        service: "consoles",
-        public: Some(url),
-        internal: None,
+    let consoles = recipe.cells().filter_map(|(cell, consoles)| {
+        Some(Endpoint {
+            service: match cell {
+                FIRST_CELL => "consoles".to_owned(),
+                cell => format!("consoles of {cell}"),
+            },
+            public: Some(consoles?.url()),
+            internal: None,
+        })
     });
     services.chain(consoles).collect()
 }

@@ -123,10 +123,10 @@ fn endpoints(resource: &Manifest) -> Vec<Branch> {
     let endpoints = control_plane::endpoints(resource);
     let public = endpoints
         .iter()
-        .filter_map(|endpoint| Some((endpoint.service, endpoint.public.as_deref()?)));
+        .filter_map(|endpoint| Some((endpoint.service.as_str(), endpoint.public.as_deref()?)));
     let internal = endpoints
         .iter()
-        .filter_map(|endpoint| Some((endpoint.service, endpoint.internal.as_deref()?)));
+        .filter_map(|endpoint| Some((endpoint.service.as_str(), endpoint.internal.as_deref()?)));
     let branches = [
         urls("Public endpoints", public),
         urls("Endpoints within the cluster", internal),

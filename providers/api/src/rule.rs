@@ -144,6 +144,22 @@ pub(crate) const SHARES_OF_POOLS: Rule = Rule::new(
     "hypervisorShares names a pool that isn't in hypervisorClusters: write it as there, or remove the entry",
 );
 
+pub(crate) const CELL_NAME: Rule = Rule::new(
+    "!(self.name in ['api', 'cell0', 'cell1'])",
+    "the names api, cell0 and cell1 are taken: choose another name, and leave cell1 out, which has the pools that no cell names",
+);
+
+pub(crate) const ONE_CELL: Rule = Rule::new(
+    "self.all(cell, cell.hypervisorClusters.all(pool, self.exists_one(other, pool in other.hypervisorClusters)))",
+    "a hypervisor pool is in two cells, and Nova has each host in one: name the pool in one of them",
+);
+
+pub(crate) const CELLS_OF_POOLS: Rule = Rule::new(
+    "!has(self.cells) || self.cells.all(cell, cell.hypervisorClusters.all(pool, \
+     has(self.hypervisorClusters) && pool in self.hypervisorClusters))",
+    "a cell names a hypervisor pool that isn't in hypervisorClusters: write it as there, or remove it from the cell",
+);
+
 pub(crate) const LEAST_BELOW_MOST: Rule = Rule::new(
     "!has(self.minHosts) || !has(self.maxHosts) || self.minHosts <= self.maxHosts",
     "minHosts is above maxHosts: lower minHosts or raise maxHosts",

@@ -1,6 +1,10 @@
 //! One control plane, and what everything of it is called.
 
+use std::iter;
+
 use c5c3_api::control_plane::{CephPoolNames, ControlPlaneServices, ControlPlaneSpec, Korc};
+use c5c3_api::hypervisor::FIRST_CELL;
+use c5c3_api::parts::Exposure;
 use provider_composer::{Key, ObservedState, Owner, Resource, ResourceKind, Subject};
 use provider_openstack::ServiceDefinition;
 
@@ -69,10 +73,15 @@ impl<'a> Recipe<'a> {
         }
     }
 
-    /// The URL of servers' consoles for browsers outside the cluster. None where they aren't exposed.
-    pub fn consoles(&self) -> Option<String> {
-        let exposed = self.services.nova.consoles.as_ref()?;
-        self.graph.contains(Node::Nova).then(|| exposed.url())
+    /// Nova's cells, each with how browsers reach the consoles of its servers. The first has the hosts of all pools that no other cell has.
+    /// There are none without Nova.
+    pub fn cells(&self) -> impl Iterator<Item = (&str, Option<&Exposure>)> {
+        let first = (FIRST_CELL, self.services.nova.consoles.as_ref());
+        let compute = self.spec().compute.iter();
+        let others = compute.flat_map(|compute| &compute.cells);
+        let others = others.map(|cell| (cell.name.as_str(), cell.consoles.as_ref()));
+        let all = iter::once(first).chain(others);
+        all.filter(|_| self.graph.contains(Node::Nova))
     }
 
     /// The URL of an API within the cluster, by the name of its Service.

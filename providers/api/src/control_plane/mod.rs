@@ -3,6 +3,7 @@
 mod access;
 mod backup;
 mod bootstrap;
+mod compute;
 mod global;
 mod infrastructure;
 mod keystone;
@@ -29,6 +30,7 @@ pub use self::{
     bootstrap::{
         AddressRange, Bootstrap, ExternalNetwork, ExternalSubnet, FirstNetwork, Flavor, MOST_IMAGES,
     },
+    compute::{Compute, ComputeCell},
     global::{
         ControlPlaneNetwork, ControlPlaneTls, Global, HypervisorAccess, Images, SecretStore,
         SecretStoreKind, SecretStoreRef,
@@ -52,7 +54,7 @@ pub use self::{
         OtherService,
     },
     status::{ControlPlaneStatus, ReleaseUpdate, ServiceState, UpdatePhase, Verified},
-    storage::{CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, Storage},
+    storage::{CephClientRef, CephPoolNames, ControlPlaneCeph, Storage},
 };
 pub use crate::parts::{IssuerKind, IssuerRef, NamedRef, Switch};
 use crate::{

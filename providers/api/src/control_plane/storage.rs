@@ -1,22 +1,9 @@
-//! The pools that a control plane consumes, as its services see them.
+//! The storage pools that a control plane consumes, as its services see them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{parts::NamedRef, pattern::LABEL, rule};
-
-/// The hypervisor pools of a control plane.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Compute {
-    /// Names of the pools. Nova's agents run on nodes of these.
-    #[schemars(
-        length(max = 16),
-        inner(length(min = 1, max = 63), regex(pattern = LABEL)),
-        extend("x-kubernetes-validations" = [rule::UNIQUE])
-    )]
-    pub hypervisor_clusters: Vec<String>,
-}
 
 /// The storage pools of a control plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,7 @@
 //! What is passed on to every service alike.
 
 use c5c3_api::control_plane::Overrides;
+use c5c3_api::hypervisor::FIRST_CELL;
 use c5c3_api::parts::{
     AppCredentialRef, Common, Dependency, Exposure, Image, IssuerRef, KeystoneAccess,
     PolicyOverrides, Tls,
@@ -16,9 +17,6 @@ use provider_openstack::{
 use crate::graph::{Node, Step};
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
-
-/// What the exposure of consoles is called.
-pub(super) const CONSOLES: &str = "consoles";
 
 impl Recipe<'_> {
     /// What every service has.
@@ -109,16 +107,15 @@ impl Recipe<'_> {
     pub(crate) fn public_certificates(&self, desired: &mut DesiredState) {
         let services = self.enabled().filter_map(|service| {
             let said = self.services.overrides(service.name)?;
-            Some((service.name, said.expose.as_ref()?))
+            Some((service.name.to_owned(), said.expose.as_ref()?))
         });
-        let consoles = self.services.nova.consoles.iter();
-        let consoles = consoles.filter(|_| self.graph.contains(Node::Nova));
-        let consoles = consoles.map(|exposure| (CONSOLES, exposure));
+        let cells = self.cells();
+        let consoles = cells.filter_map(|(cell, exposure)| Some((consoles_of(cell), exposure?)));
         for (name, exposure) in services.chain(consoles) {
             let Some(issuer) = self.public_certificate(exposure) else {
                 continue;
             };
-            let secret = public_secret(name);
+            let secret = public_secret(&name);
             let certificate = Certificate {
                 secret_name: secret.clone(),
                 dns_names: vec![exposure.hostname.clone()],
@@ -168,6 +165,14 @@ impl Recipe<'_> {
     /// The user of a service that another one proves itself to, if it runs.
     pub(crate) fn service_user(&self, node: Node) -> Option<c5c3_api::parts::NamedRef> {
         self.graph.contains(node).then(|| named(node.step().name))
+    }
+}
+
+/// What the exposure of a cell's consoles is called.
+pub(super) fn consoles_of(cell: &str) -> String {
+    match cell {
+        FIRST_CELL => "consoles".to_owned(),
+        cell => format!("consoles-{cell}"),
     }
 }
 

@@ -39,7 +39,8 @@ impl Recipe<'_> {
     /// Whether clients outside the cluster are to reach a service, or the consoles that belong to it.
     fn is_exposed(&self, step: &Step) -> bool {
         let overrides = self.services.overrides(step.name);
-        let has_consoles = step.node == Node::Nova && self.services.nova.consoles.is_some();
+        let are_exposed = || self.cells().any(|(_, consoles)| consoles.is_some());
+        let has_consoles = step.node == Node::Nova && are_exposed();
         has_consoles || overrides.is_some_and(|overrides| overrides.expose.is_some())
     }
 }

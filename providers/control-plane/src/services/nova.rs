@@ -1,6 +1,5 @@
 //! Nova of a control plane.
 
-use c5c3_api::hypervisor::FIRST_CELL;
 use c5c3_api::nova::{
     Aggregate, Cell, ExternalScheduler, NovaDatabase, NovaSpec, Scheduler, ServiceAuth,
 };
@@ -9,7 +8,7 @@ use provider_composer::{Custom, DesiredState};
 use provider_openstack::NOVA;
 use provider_openstack::table::Tags;
 
-use super::common::CONSOLES;
+use super::common::consoles_of;
 use crate::graph::Node;
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
@@ -42,11 +41,7 @@ impl Recipe<'_> {
                 glance_service_user_ref: self.service_user(Node::Glance),
                 cinder_service_user_ref: self.service_user(Node::Cinder),
             },
-            // One cell has the hosts of all pools: a host that changed its cell would lose its servers, and pools come and go.
-            cells: vec![Cell {
-                consoles: self.exposed(CONSOLES, said.consoles.as_ref()),
-                ..Cell::named(FIRST_CELL)
-            }],
+            cells: self.nova_cells(),
             aggregates: self.aggregates(),
             deleted_rows: said.deleted_rows.clone().unwrap_or_default(),
             ephemeral: self.ephemeral(),
@@ -54,6 +49,14 @@ impl Recipe<'_> {
             ..NovaSpec::default()
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
+    }
+
+    fn nova_cells(&self) -> Vec<Cell> {
+        let cells = self.cells().map(|(name, consoles)| Cell {
+            consoles: self.exposed(&consoles_of(name), consoles),
+            ..Cell::named(name)
+        });
+        cells.collect()
     }
 
     /// Cortex, where it runs and schedules for Nova.

@@ -8,6 +8,7 @@ mod any_size;
 mod anything;
 mod backup;
 mod bootstrap;
+mod cells;
 mod certificates;
 mod deletion;
 mod exposure;
