@@ -129,7 +129,7 @@ impl ExternalSecret {
         store: &SecretStoreRef,
         refresh_interval: &'static str,
         creation_policy: &'static str,
-        labels: BTreeMap<&'static str, &'static str>,
+        labels: BTreeMap<&'static str, String>,
     ) -> Self {
         ExternalSecret {
             refresh_interval,
@@ -186,7 +186,7 @@ pub struct Template {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TemplateMetadata {
     /// Labels.
-    pub labels: BTreeMap<&'static str, &'static str>,
+    pub labels: BTreeMap<&'static str, String>,
 }
 
 impl TemplateMetadata {

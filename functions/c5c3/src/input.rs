@@ -104,7 +104,8 @@ pub enum HostNames {
 }
 
 impl HostNames {
-    /// The host name of a service's API, or of the consoles of servers. Services have no dash in their names, so that no two are alike.
+    /// The host name of a service's API, or of the consoles of a cell's servers. Neither services nor cells have a dash in their names, so
+    /// that no two are alike.
     pub fn of(self, service: &str, claim: &str, domain: &str) -> String {
         match self {
             Self::Nested => format!("{service}.{claim}.{domain}"),

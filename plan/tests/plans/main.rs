@@ -1,6 +1,8 @@
 //! Plans of the examples, and of what users get wrong.
 
 #[cfg(test)]
+mod cells;
+#[cfg(test)]
 mod container_images;
 #[cfg(test)]
 mod control_planes;

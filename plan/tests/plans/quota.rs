@@ -141,8 +141,21 @@ fn a_quota_holds_a_control_plane_of_its_size_while_everything_is_updated(
     composition: &str,
     #[values("small", "medium", "large", "xlarge")] size: &str,
 ) {
-    let plan = ready_with(composition, &claim(size));
-    let limits = composed(&plan, "LimitRange");
+    assert_quota_holds(&ready_with(composition, &claim(size)));
+}
+
+#[test]
+fn a_quota_holds_all_cells_of_a_control_plane() {
+    let cells = "  hypervisorClusters: [hv, hv2, hv3]
+  cells: [{name: cell2, hypervisorClusters: [hv2]}, {name: cell3, hypervisorClusters: [hv3]}]
+";
+    let claim = claim("small").replace("  hypervisorClusters: [hv]\n", cells);
+    assert!(claim.contains(cells));
+    assert_quota_holds(&ready_with("openstack-production", &claim));
+}
+
+fn assert_quota_holds(plan: &Plan) {
+    let limits = composed(plan, "LimitRange");
     let mut sums = Amounts::new();
     let mut pods_of = BTreeMap::new();
     for applied in &plan.applied {
@@ -168,7 +181,7 @@ fn a_quota_holds_a_control_plane_of_its_size_while_everything_is_updated(
     ] {
         assert!(pods_of.contains_key(kind), "{kind}: {pods_of:?}");
     }
-    let hard = composed(&plan, "ResourceQuota")["spec"]["hard"]
+    let hard = composed(plan, "ResourceQuota")["spec"]["hard"]
         .as_object()
         .unwrap();
     let resources: Vec<&str> = hard.keys().map(String::as_str).collect();

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::HypervisorClusterSpec;
+use c5c3_api::control_plane::ComputeCell;
 use c5c3_api::hypervisor::{AGENTS, CELL, FIRST_CELL};
 use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
 use function_protocol::Fatal;
@@ -12,7 +13,6 @@ use super::Recipe;
 use super::control_plane::is_active;
 use crate::composed::{Composed, REFRESH};
 use crate::manifest::Manifest;
-use crate::observed::condition;
 use crate::pools::Named;
 
 /// A Secret that an operator writes beside the control plane, for agents.
@@ -22,7 +22,29 @@ struct Source {
     /// The ControlPlane's condition that holds once the Secret is there.
     condition: &'static str,
     /// The labels by which the hypervisor-pool-operator finds it.
-    labels: BTreeMap<&'static str, &'static str>,
+    labels: BTreeMap<&'static str, String>,
+}
+
+impl Source {
+    fn new(name: impl Into<String>, condition: &'static str, agents: &str) -> Self {
+        Self {
+            name: name.into(),
+            condition,
+            labels: BTreeMap::from([(AGENTS, agents.to_owned())]),
+        }
+    }
+
+    /// What Nova writes for the nodes of a cell.
+    fn of_cell(cell: &str) -> Self {
+        let mut source = Self::new(format!("nova-{cell}-compute"), "NovaReady", "nova");
+        source.labels.insert(CELL, cell.to_owned());
+        source
+    }
+
+    /// The cell whose nodes need it; none if all nodes do.
+    fn cell(&self) -> Option<&str> {
+        self.labels.get(CELL).map(String::as_str)
+    }
 }
 
 /// Name of the composed resource for the namespace in a hypervisor pool's cluster.
@@ -31,9 +53,13 @@ pub fn namespace(pool: &str) -> String {
 }
 
 impl Recipe<'_> {
-    /// Wants the path of every Secret for agents, to each pool in another cluster than the control plane's. Returns what
-    /// isn't ready, in words.
-    pub fn agents(&self, composed: &mut Composed<'_>) -> Result<Vec<String>, Fatal> {
+    /// Wants the path of every Secret for agents, to each pool in another cluster than the control plane's. `cells` are those of Nova
+    /// beside the first. Returns what isn't ready, in words.
+    pub fn agents(
+        &self,
+        cells: &[ComputeCell],
+        composed: &mut Composed<'_>,
+    ) -> Result<Vec<String>, Fatal> {
         let control_plane = self.site.control_plane.name.name();
         let pools = self.site.hypervisors.iter();
         let pools: Vec<_> = pools
@@ -41,9 +67,12 @@ impl Recipe<'_> {
             .collect();
         let mut sources = Vec::new();
         let mut waiting = Vec::new();
-        for source in self.sources().into_iter().filter(|_| !pools.is_empty()) {
-            let exists = condition(&self.existing.status.conditions, source.condition)
-                .is_some_and(|condition| condition.status == "True");
+        let all = self.sources(cells).into_iter();
+        for source in all.filter(|_| !pools.is_empty()) {
+            let exists = match source.cell() {
+                None | Some(FIRST_CELL) => self.existing.is_true(source.condition),
+                Some(cell) => self.existing.is_true_with(source.condition, cell),
+            };
             let push = self.push_source(&source);
             let resource = format!("push-agents-{}", source.name);
             let creation = self
@@ -77,7 +106,10 @@ impl Recipe<'_> {
         let namespace = composed.object(&resource, cluster, manifest, creation, is_active)?;
         let creation = creation.when(composed.is_own(&namespace));
         let mut waiting = Vec::new();
-        for (source, pushed) in sources {
+        let cell = self.cell(cluster, composed);
+        let cell = cell.as_deref().unwrap_or(FIRST_CELL);
+        let needs = |source: &Source| source.cell().is_none_or(|of| of == cell);
+        for (source, pushed) in sources.iter().filter(|(source, _)| needs(source)) {
             let pull = self.pull_source(source);
             let resource = format!("pull-agents-{}-{cluster}", source.name);
             let pulled = composed.transfer(&resource, cluster, pull, creation.when(*pushed))?;
@@ -87,40 +119,19 @@ impl Recipe<'_> {
     }
 
     /// What the operators of Nova, Cinder, Neutron and OVN write for agents of this claim's ControlPlane.
-    fn sources(&self) -> Vec<Source> {
+    fn sources(&self, cells: &[ComputeCell]) -> Vec<Source> {
         let services = &self.cluster.spec.services;
-        let source = |name: String, condition, labels: &[_]| Source {
-            name,
-            condition,
-            labels: labels.iter().copied().collect(),
-        };
         if !services.nova {
             return Vec::new();
         }
-        let compute = format!("nova-{FIRST_CELL}-compute");
-        let mut sources = vec![source(
-            compute,
-            "NovaReady",
-            &[(AGENTS, "nova"), (CELL, FIRST_CELL)],
-        )];
+        let mut sources = vec![Source::of_cell(FIRST_CELL)];
+        sources.extend(cells.iter().map(|cell| Source::of_cell(&cell.name)));
         if services.cinder {
-            sources.push(source(
-                "cinder-compute".to_owned(),
-                "CinderReady",
-                &[(AGENTS, "cinder")],
-            ));
+            sources.push(Source::new("cinder-compute", "CinderReady", "cinder"));
         }
         if services.neutron {
-            sources.push(source(
-                "neutron-agent".to_owned(),
-                "NeutronReady",
-                &[(AGENTS, "neutron")],
-            ));
-            sources.push(source(
-                "ovn-chassis".to_owned(),
-                "OVNReady",
-                &[(AGENTS, "ovn")],
-            ));
+            sources.push(Source::new("neutron-agent", "NeutronReady", "neutron"));
+            sources.push(Source::new("ovn-chassis", "OVNReady", "ovn"));
         }
         sources
     }

@@ -94,6 +94,7 @@ impl Recipe<'_> {
         &self,
         storages: &Storages,
         shares: &Shares,
+        compute: &Compute,
         composed: &mut Composed<'_>,
     ) -> Result<Observation<ControlPlaneStatus>, Fatal> {
         let claim = &self.cluster.spec;
@@ -106,9 +107,7 @@ impl Recipe<'_> {
                 .open_stack_release
                 .clone()
                 .unwrap_or_else(|| self.presets.open_stack_release.clone()),
-            compute: Some(Compute {
-                hypervisor_clusters: self.served_hypervisors(composed),
-            }),
+            compute: Some(compute.clone()),
             storage: Some(self.storage(storages, composed)),
             infrastructure: preset.infrastructure.clone(),
             backup: self.presets.backup.clone(),
@@ -129,16 +128,6 @@ impl Recipe<'_> {
         let cluster = self.site.control_plane.name.name();
         let creation = self.site.creation_in_namespace().when(composed.owns_all());
         composed.object(CONTROL_PLANE, cluster, manifest, creation, is_ready)
-    }
-
-    /// The pools of which the claim has a share, or may have one.
-    fn served_hypervisors(&self, composed: &Composed<'_>) -> Vec<String> {
-        let pools = self.site.hypervisors.iter().filter(|pool| {
-            let share = resource::share(pool.name.name());
-            !composed.is_foreign(&share)
-                && (self.site.creation_in(pool) == Creation::Allowed || composed.exists(&share))
-        });
-        pools.map(|pool| pool.name.name().to_owned()).collect()
     }
 
     fn storage(&self, storages: &Storages, composed: &Composed<'_>) -> ControlPlaneStorage {

@@ -1,13 +1,13 @@
 //! The ControlPlane that exists: read once in a call, for all that follows from it.
 
-use c5c3_api::control_plane::{ControlPlaneNetwork, ControlPlaneStatus, TenantAccess};
+use c5c3_api::control_plane::{Compute, ControlPlaneNetwork, ControlPlaneStatus, TenantAccess};
 use c5c3_api::parts::ExtraConfig;
 use function_protocol::Request;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
 use super::resource::CONTROL_PLANE;
-use crate::observed::{Observation, last_spec};
+use crate::observed::{Observation, condition, last_observed, last_spec};
 
 /// The ControlPlane that exists, whoever owns it.
 pub struct Existing {
@@ -15,6 +15,28 @@ pub struct Existing {
     pub status: ControlPlaneStatus,
     /// The spec that it was last wanted with; none while there is no ControlPlane.
     pub spec: Option<LastSpec>,
+    /// What was observed together with the status.
+    observed: Observed,
+}
+
+/// What is read of a ControlPlane beside its status.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Observed {
+    metadata: ObservedMetadata,
+    spec: ObservedSpec,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ObservedMetadata {
+    generation: Option<i64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ObservedSpec {
+    compute: Compute,
 }
 
 /// What is read of the spec that a ControlPlane was last wanted with.
@@ -25,6 +47,9 @@ pub struct LastSpec {
     pub access: Option<TenantAccess>,
     /// Whether there is a Tempest.
     pub tempest: Option<IgnoredAny>,
+    /// Its hypervisor pools.
+    #[serde(deserialize_with = "if_readable")]
+    pub compute: Compute,
     #[serde(deserialize_with = "if_readable")]
     global: LastGlobal,
     #[serde(deserialize_with = "if_readable")]
@@ -65,7 +90,25 @@ impl Existing {
         Self {
             status: Observation::<ControlPlaneStatus>::of(observed).status,
             spec: last_spec(request, CONTROL_PLANE),
+            observed: last_observed(request, CONTROL_PLANE)
+                .ok()
+                .flatten()
+                .unwrap_or_default(),
         }
+    }
+
+    /// Whether a condition is True.
+    pub fn is_true(&self, type_: &str) -> bool {
+        condition(&self.status.conditions, type_).is_some_and(|said| said.status == "True")
+    }
+
+    /// Whether a condition is True of a spec that has this cell. It may be True of the spec before, of which the status still is.
+    pub fn is_true_with(&self, type_: &str, cell: &str) -> bool {
+        let Observed { metadata, spec } = &self.observed;
+        let said = condition(&self.status.conditions, type_);
+        let is_current = said.is_some_and(|said| said.observed_generation >= metadata.generation);
+        let mut cells = spec.compute.cells.iter();
+        is_current && self.is_true(type_) && cells.any(|known| known.name == cell)
     }
 
     /// The networks that it was last wanted with.

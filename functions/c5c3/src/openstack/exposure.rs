@@ -11,6 +11,8 @@ use crate::transitions;
 
 /// The condition of the claim, and of its ControlPlane.
 const EXPOSED: &str = "Exposed";
+/// What the consoles of the first cell are called in host names. Those of another cell have its name after this.
+const CONSOLES: &str = "novnc";
 /// Stands in a domain for the name of the control plane cluster.
 const CLUSTER: &str = "{controlPlaneCluster}";
 /// The reasons for which a person has to correct something.
@@ -22,42 +24,59 @@ impl Recipe<'_> {
     /// # Errors
     /// The Composition's input names one host for all claims, no domain, or not exactly one way.
     pub fn expose(&self, services: &mut ControlPlaneServices) -> Result<(), Fatal> {
-        let site = self.presets.exposure.as_ref();
-        let claim = self.names.control_plane();
-        let domain = match site {
-            Some(site) => {
-                let cluster = self.site.control_plane.name.name();
-                let domain = site.domain.replace(CLUSTER, cluster);
-                let is_one_way = site.gateway.is_some() != site.ingress.is_some();
-                if !is_one_way || !is_domain(&format!("{claim}.{domain}")) {
-                    return Err(Fatal::new(format!(
-                        "exposure of the Composition's input needs a domain, here {:?}, and either gateway or ingress",
-                        site.domain
-                    )));
-                }
-                domain
-            }
-            None => String::new(),
-        };
         let expose = |name: &str, field: &str, expose: &mut Option<Exposure>| {
+            let exposure = self.exposure(name)?;
             if expose.is_some() {
                 return Err(Fatal::new(format!(
                     "the Composition's input sets services.{field}, one host name for all claims: remove it, and set exposure \
                      instead"
                 )));
             }
-            *expose = site.map(|site| Exposure {
-                hostname: site.host_names.of(name, claim, &domain),
-                gateway: site.gateway.clone(),
-                ingress: site.ingress.clone(),
-                request_timeout: site.request_timeout,
-            });
+            *expose = exposure;
             Ok(())
         };
         for (name, _, overrides) in services.each_mut() {
             expose(name, &format!("{name}.expose"), &mut overrides.expose)?;
         }
-        expose("novnc", "nova.consoles", &mut services.nova.consoles)
+        expose(CONSOLES, "nova.consoles", &mut services.nova.consoles)
+    }
+
+    /// How browsers reach the consoles of servers in another cell than the first, where the site has a domain.
+    ///
+    /// # Errors
+    /// The Composition's input names no domain, or not exactly one way, or the host name is too long.
+    pub fn consoles(&self, cell: &str) -> Result<Option<Exposure>, Fatal> {
+        let exposure = self.exposure(&format!("{CONSOLES}{cell}"))?;
+        match exposure {
+            Some(exposure) if !is_domain(&exposure.hostname) => Err(Fatal::new(format!(
+                "spec.cells: the host name {} of the consoles of {cell} is too long: give the cell a shorter name",
+                exposure.hostname
+            ))),
+            exposure => Ok(exposure),
+        }
+    }
+
+    /// What is at a host name of this claim's own, where the site has a domain.
+    fn exposure(&self, name: &str) -> Result<Option<Exposure>, Fatal> {
+        let Some(site) = &self.presets.exposure else {
+            return Ok(None);
+        };
+        let claim = self.names.control_plane();
+        let cluster = self.site.control_plane.name.name();
+        let domain = site.domain.replace(CLUSTER, cluster);
+        let is_one_way = site.gateway.is_some() != site.ingress.is_some();
+        if !is_one_way || !is_domain(&format!("{claim}.{domain}")) {
+            return Err(Fatal::new(format!(
+                "exposure of the Composition's input needs a domain, here {:?}, and either gateway or ingress",
+                site.domain
+            )));
+        }
+        Ok(Some(Exposure {
+            hostname: site.host_names.of(name, claim, &domain),
+            gateway: site.gateway.clone(),
+            ingress: site.ingress.clone(),
+            request_timeout: site.request_timeout,
+        }))
     }
 
     /// Says whether clients outside the cluster reach the APIs, as the ControlPlane repeats it. The claim is Ready without.

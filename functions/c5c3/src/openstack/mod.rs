@@ -3,6 +3,7 @@
 
 mod agents;
 mod bootstrap;
+mod cells;
 mod ceph;
 mod ceph_resources;
 mod control_plane;
@@ -87,9 +88,11 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let ceph = recipe.ceph(&storages, &mut composed)?;
     let keys = recipe.keys(&storages, &mut composed)?;
     let mut shares = recipe.shares(&mut composed)?;
-    shares.waiting.extend(recipe.agents(&mut composed)?);
-    recipe.quota(request, &mut composed)?;
-    let control_plane = recipe.control_plane(&storages, &shares, &mut composed)?;
+    let compute = recipe.compute(&composed)?;
+    let waiting = recipe.agents(&compute.cells, &mut composed)?;
+    shares.waiting.extend(waiting);
+    recipe.quota(request, compute.cells.len(), &mut composed)?;
+    let control_plane = recipe.control_plane(&storages, &shares, &compute, &mut composed)?;
     let tenant = recipe.tenant(&mut composed)?;
     recipe.deletion(&storages, tenant.is_some(), &mut composed)?;
     let (retained, holds) = composed.retain(&cluster.metadata.released(), resource::NAMESPACE)?;
@@ -102,6 +105,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         keys,
         shares,
         exceeded,
+        compute,
         control_plane,
         tenant,
         retained,

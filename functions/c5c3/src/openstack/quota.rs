@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Mul};
 
-use c5c3_api::control_plane::{Backup, ControlPlaneServices, Infrastructure, OvnInfrastructure};
+use c5c3_api::control_plane::{
+    Backup, ControlPlaneServices, Infrastructure, NovaService, OvnInfrastructure,
+};
 use c5c3_api::parts::{Component, Quantity, Resources};
 use c5c3_kinds::kubernetes::{Limit, LimitRange, ResourceQuota};
 use function_protocol::{Fatal, Request};
@@ -59,6 +61,9 @@ const BASE: Amounts = Amounts {
     ..pod(6.0, 16.0 * GIB)
 };
 
+/// Pods of Jobs of a cell: its tables, its mapping and its migrations, each also while one of an earlier release is there.
+const JOBS_OF_CELL: u32 = 6;
+
 /// How much more than it needs a control plane may have: a pod that is being deleted still counts.
 const MARGIN: f64 = 1.25;
 
@@ -73,8 +78,13 @@ const fn pod(cores: f64, memory: f64) -> Amounts {
 }
 
 impl Recipe<'_> {
-    /// Composes both, where the namespace is composed.
-    pub fn quota(&self, request: &Request, composed: &mut Composed<'_>) -> Result<(), Fatal> {
+    /// Composes both, where the namespace is composed. `cells` is the number of Nova's cells beside the first.
+    pub fn quota(
+        &self,
+        request: &Request,
+        cells: usize,
+        composed: &mut Composed<'_>,
+    ) -> Result<(), Fatal> {
         let namespace = self.names.namespace();
         let cluster = self.site.control_plane.name.name();
         let creation = self.site.creation_in_namespace().when(composed.owns_all());
@@ -82,6 +92,7 @@ impl Recipe<'_> {
         let quota = ResourceQuota {
             hard: hard(
                 preset,
+                cells,
                 &self.running.infrastructure.value,
                 self.presets.backup.as_ref(),
                 self.backup_component(&preset.services).as_ref(),
@@ -174,6 +185,7 @@ impl Before {
 /// What a namespace with a control plane of this size may have.
 fn hard(
     preset: &SizePreset,
+    cells: usize,
     pieces: &Infrastructure,
     backup: Option<&Backup>,
     volume_backup: Option<&Component<1>>,
@@ -191,6 +203,9 @@ fn hard(
         pod += SIDECARS;
         // A rollout adds one pod of each component.
         needed += pod * (replicas + 1);
+    }
+    for _ in 0..cells {
+        needed += cell(&preset.services.nova);
     }
     let allowed = needed * MARGIN;
     let whole = |amount: f64| format!("{}", amount.ceil());
@@ -293,6 +308,21 @@ fn optional(services: &ControlPlaneServices) -> Amounts {
     ];
     for component in others.into_iter().flatten() {
         needed += beyond(2.0, component.replicas, &component.resources);
+    }
+    needed
+}
+
+/// What another cell of Nova requests: its conductor, its proxy of consoles, and the Jobs of an update.
+fn cell(nova: &NovaService) -> Amounts {
+    let proxy = nova.no_vnc_proxy.clone().unwrap_or_default();
+    let mut needed = POD * JOBS_OF_CELL;
+    for (replicas, resources) in [
+        (nova.conductor.replicas, &nova.conductor.resources),
+        (proxy.replicas, &proxy.resources),
+    ] {
+        let mut pod = stated(resources, POD);
+        pod += SIDECARS;
+        needed += pod * (replicas + 1);
     }
     needed
 }

@@ -79,6 +79,7 @@ impl Recipe<'_> {
                         availability_zone: composite.spec.labels.get(ZONE).cloned(),
                         aggregate: Some(aggregate(name, &composite.spec)),
                         traits: traits(name, &composite.spec)?,
+                        cell: self.cell(name, composed),
                         agents: Agents {
                             hosts: composite.spec.agents.clone(),
                             gateway: !composite.spec.network.physical_networks.is_empty(),

@@ -1,6 +1,6 @@
 //! What the claim's owner sees: phase, endpoints, consumed pools, and conditions.
 
-use c5c3_api::control_plane::{ControlPlaneStatus, UpdatePhase};
+use c5c3_api::control_plane::{Compute, ControlPlaneStatus, UpdatePhase};
 use c5c3_api::openstack_cluster::{
     ConsumedHypervisorPool, ConsumedPools, ConsumedStoragePool, Phase,
 };
@@ -32,6 +32,8 @@ pub struct Findings {
     pub shares: Shares,
     /// What the claim asks for beyond the site's limits.
     pub exceeded: Option<String>,
+    /// The hypervisor pools and cells of the ControlPlane.
+    pub compute: Compute,
     /// The ControlPlane.
     pub control_plane: Observation<ControlPlaneStatus>,
     /// The clouds.yaml of the tenant's first user, where the site hands it out.
@@ -59,6 +61,7 @@ impl Recipe<'_> {
         self.bootstrap_allowed(response)?;
         self.images_ready(control_plane, response);
         self.size_accepted(control_plane, &findings.ceph.kept_quotas, response);
+        self.cells_applied(&findings.compute, response);
         self.retained(&findings.retained, response);
         let connection = self.connection(findings.tenant.as_ref(), response);
         response.status(&OpenStackClusterStatus {

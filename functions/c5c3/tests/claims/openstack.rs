@@ -3,6 +3,7 @@
 mod agents;
 mod backups;
 mod bootstrap;
+mod cells;
 mod exposure;
 mod mistakes;
 mod new_hosts;

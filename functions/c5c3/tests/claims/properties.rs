@@ -21,7 +21,7 @@ prop_compose! {
         size in prop::sample::select(vec!["small", "medium", "large", "xlarge"]),
         hypervisors in prop::collection::btree_set(name(), 1..4),
         storages in prop::collection::btree_set(name(), 1..4),
-        switches in prop::array::uniform6(any::<bool>()),
+        switches in prop::array::uniform7(any::<bool>()),
         replication in 2..=5_u32,
         quota in prop_oneof![Just(0_u64), 1..1_000_000_u64],
         compression in prop::sample::select(vec!["none", "passive", "aggressive", "force"]),
@@ -29,8 +29,9 @@ prop_compose! {
         cortex in prop::option::of(any::<bool>()),
         verify in any::<bool>(),
     ) -> Value {
-        let [nova, neutron, cinder, glance, octavia, manila] = switches;
+        let [nova, neutron, cinder, glance, octavia, manila, divided] = switches;
         let [objects, backups] = extras;
+        let last = hypervisors.last().filter(|_| divided).cloned();
         let mut claim = json!({
             "apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackCluster",
             "metadata": {"name": name, "namespace": namespace},
@@ -48,6 +49,9 @@ prop_compose! {
         });
         if let Some(enabled) = cortex {
             claim["spec"]["cortex"] = json!({"enabled": enabled});
+        }
+        if let Some(pool) = last {
+            claim["spec"]["cells"] = json!([{"name": "cell2", "hypervisorClusters": [pool]}]);
         }
         if verify {
             claim["spec"]["verify"] = json!({});

@@ -1,5 +1,6 @@
 //! OpenStackCluster: an OpenStack control plane that consumes hypervisor and storage pools.
 
+mod cell;
 mod share;
 mod status;
 mod storage;
@@ -10,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
+    cell::RequestedCell,
     share::RequestedShare,
     status::{
         CephClientStatus, CephFilesystemStatus, CephPoolStatus, CephResources,
@@ -37,8 +39,8 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
     rule::CONTROL_PLANE_CLUSTER, rule::NOVA_NEEDS, rule::OCTAVIA_NEEDS, rule::SHARES_OF_POOLS,
-    rule::VERIFIED_SERVICES, rule::REGION_OF_CONTROL_PLANE, rule::BACKUPS_NEED,
-    rule::BACKUPS_OF_POOLS
+    rule::CELLS_OF_POOLS, rule::VERIFIED_SERVICES, rule::REGION_OF_CONTROL_PLANE,
+    rule::BACKUPS_NEED, rule::BACKUPS_OF_POOLS
 ]))]
 pub struct OpenStackClusterSpec {
     /// The region, for instance eu-de-1. Every pool named must be of this region.
@@ -59,6 +61,15 @@ pub struct OpenStackClusterSpec {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_SHARES]))]
     pub hypervisor_shares: Vec<RequestedShare>,
+    /// Nova's cells beside cell1, which has the hypervisor pools that none of these names. A pool stays in the cell in which the claim
+    /// first consumed it.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[schemars(
+        length(max = 16),
+        transform = list::by_name,
+        extend("x-kubernetes-validations" = [rule::ONE_CELL])
+    )]
+    pub cells: Vec<RequestedCell>,
     /// Storage pools to consume: names, or namespace/name. Images and ephemeral disks live in the first; each becomes a
     /// volume type.
     #[schemars(

@@ -16,6 +16,7 @@ fn quota_follows_from_a_size_but_for_what_the_size_gives_itself() {
     let before = Before::default();
     let hard = hard(
         &preset,
+        0,
         &preset.infrastructure,
         Some(&backup),
         None,
@@ -86,6 +87,22 @@ fn quota_has_room_for_components_that_a_size_may_state() {
 }
 
 #[test]
+fn quota_has_room_for_the_pods_of_another_cell() {
+    let needed = |nova: serde_json::Value| cell(&serde_json::from_value(nova).unwrap());
+    let usual = needed(serde_json::json!({}));
+    assert_eq!(usual.pods, 11.0, "three, two, and Jobs");
+    let large = needed(serde_json::json!({
+        "conductor": { "replicas": 3, "resources": { "requests": { "memory": "1Gi" } } },
+        "noVncProxy": { "replicas": 2 },
+    }));
+    assert_eq!(large.pods, 13.0);
+    assert_eq!(
+        (large.memory - usual.memory) / MIB,
+        4.0 * 1216.0 - 3.0 * 448.0 + 448.0
+    );
+}
+
+#[test]
 fn quota_is_not_lowered_below_what_is_used() {
     let amounts = |memory: Option<&str>| {
         let memory = memory.map(|memory| ("requests.memory".to_owned(), memory.to_owned()));
@@ -135,7 +152,7 @@ fn quota_has_room_for_backups_of_volumes() {
     .unwrap();
     let before = Before::default();
     let allowed = |backup: Option<&Component<1>>| {
-        let hard = hard(&preset, &preset.infrastructure, None, backup, &before);
+        let hard = hard(&preset, 0, &preset.infrastructure, None, backup, &before);
         ["pods", "requests.cpu", "requests.memory"].map(|resource| {
             let amount: Quantity = hard[resource].parse().unwrap();
             amount.amount()

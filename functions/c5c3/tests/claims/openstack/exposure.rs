@@ -68,6 +68,47 @@ fn host_names_of_all_claims_fit_one_wildcard_where_the_site_asks_for_it() {
     );
 }
 
+/// The claim with a cell beside the first, at a site with this exposure.
+fn divided(host_names: &str, cell: &str) -> Call {
+    let mut call = exposed(json!({
+        "domain": "cloud.example.com",
+        "hostNames": host_names,
+        "gateway": {"name": "public"},
+    }));
+    call.composite["spec"]["cells"] = json!([{"name": cell, "hypervisorClusters": ["hv-pool-b"]}]);
+    call
+}
+
+/// A dash would make the consoles of cell2 of customer-a those of a claim cell2-customer-a.
+#[rstest]
+#[case::nested("Nested", "novnccell2.customer-a-prod.cloud.example.com")]
+#[case::flat("Flat", "novnccell2-customer-a-prod.cloud.example.com")]
+fn consoles_of_each_cell_have_a_host_name_of_their_own(
+    #[case] host_names: &str,
+    #[case] hostname: &str,
+) {
+    let outcome = divided(host_names, "cell2").run();
+    let cell = &outcome.manifest("control-plane")["spec"]["compute"]["cells"][0];
+    assert_eq!(
+        cell["consoles"],
+        json!({"hostname": hostname, "gateway": {"name": "public"}})
+    );
+    let first = &services(&outcome)["nova"]["consoles"]["hostname"];
+    assert_ne!(*first, hostname);
+}
+
+#[test]
+fn cell_whose_consoles_would_have_too_long_a_host_name_is_refused() {
+    let mut call = divided("Flat", &"c".repeat(20));
+    call.composite["metadata"]["labels"]["crossplane.io/claim-name"] = json!("n".repeat(53));
+    let fatal = call.run().fatal.unwrap();
+    assert!(
+        fatal.starts_with("spec.cells: the host name novncccccc")
+            && fatal.ends_with("is too long: give the cell a shorter name"),
+        "{fatal}"
+    );
+}
+
 #[test]
 fn timeouts_that_the_sites_gateway_refuses_are_left_out_for_every_api() {
     let outcome = exposed(json!({

@@ -1,0 +1,117 @@
+//! The hypervisor pools of a ControlPlane, and the cells of Nova that their nodes are in.
+
+use c5c3_api::Reason;
+use c5c3_api::control_plane::{Compute, ComputeCell};
+use c5c3_api::hypervisor::FIRST_CELL;
+use function_protocol::{Fatal, Response};
+use serde::Deserialize;
+
+use super::Recipe;
+use super::resource;
+use crate::composed::{Composed, Creation};
+use crate::observed::Specified;
+use crate::transitions;
+
+/// Whether every pool is in the cell that the claim names. It isn't set before it has been False.
+const CELLS_APPLIED: &str = "CellsApplied";
+
+/// What is read of a HypervisorShare's spec.
+#[derive(Deserialize)]
+struct Share {
+    cell: Option<String>,
+}
+
+impl Recipe<'_> {
+    /// The pools and cells of the ControlPlane. A cell whose pools the claim doesn't name any more stays as long as it has a share.
+    ///
+    /// # Errors
+    /// The consoles of a cell can't have a host name.
+    pub fn compute(&self, composed: &Composed<'_>) -> Result<Compute, Fatal> {
+        let before = self.existing.spec.iter();
+        let before = before.flat_map(|spec| &spec.compute.hypervisor_clusters);
+        let dropped = before.filter(|pool| {
+            let is_left = !self.is_named(pool) && composed.exists(&resource::share(pool));
+            is_left && self.cell(pool, composed).is_some()
+        });
+        let served = self.served_hypervisors(composed).into_iter();
+        let pools: Vec<String> = served.chain(dropped.cloned()).collect();
+        let mut cells: Vec<ComputeCell> = Vec::new();
+        for pool in &pools {
+            let Some(name) = self.cell(pool, composed) else {
+                continue;
+            };
+            match cells.iter_mut().find(|cell| cell.name == name) {
+                Some(cell) => cell.hypervisor_clusters.push(pool.clone()),
+                None => cells.push(ComputeCell {
+                    consoles: self.consoles(&name)?,
+                    hypervisor_clusters: vec![pool.clone()],
+                    name,
+                }),
+            }
+        }
+        Ok(Compute {
+            hypervisor_clusters: pools,
+            cells,
+        })
+    }
+
+    /// The pools of which the claim has a share, or may have one.
+    fn served_hypervisors(&self, composed: &Composed<'_>) -> Vec<String> {
+        let pools = self.site.hypervisors.iter().filter(|pool| {
+            let share = resource::share(pool.name.name());
+            !composed.is_foreign(&share)
+                && (self.site.creation_in(pool) == Creation::Allowed || composed.exists(&share))
+        });
+        pools.map(|pool| pool.name.name().to_owned()).collect()
+    }
+
+    /// The cell of a pool's share; none for the first. A share stays in the cell that it was created in, since Nova can't move its nodes.
+    pub fn cell(&self, pool: &str, composed: &Composed<'_>) -> Option<String> {
+        let share = resource::share(pool);
+        let observed = composed.own_object::<Specified<Share>>(&share);
+        let recorded = observed
+            .map(|share| share.spec)
+            .or_else(|| composed.last_wanted(&share));
+        let cell = match recorded {
+            Some(share) => share.cell,
+            None => self.requested_cell(pool).map(str::to_owned),
+        };
+        cell.filter(|cell| cell != FIRST_CELL)
+    }
+
+    fn requested_cell(&self, pool: &str) -> Option<&str> {
+        let mut cells = self.cluster.spec.cells.iter();
+        let cell = cells.find(|cell| {
+            let mut pools = cell.hypervisor_clusters.iter();
+            pools.any(|named| named.name() == pool)
+        });
+        Some(cell?.name.as_str())
+    }
+
+    fn is_named(&self, pool: &str) -> bool {
+        let mut pools = self.site.hypervisors.iter();
+        pools.any(|named| named.name.name() == pool)
+    }
+
+    /// Says which pools aren't in the cell that the claim names, and what to do.
+    pub fn cells_applied(&self, compute: &Compute, response: &mut Response) {
+        let pools = compute.hypervisor_clusters.iter();
+        let kept = pools.filter(|pool| self.is_named(pool)).filter_map(|pool| {
+            let mut cells = compute.cells.iter();
+            let cell = cells.find(|cell| cell.hypervisor_clusters.contains(pool));
+            let cell = cell.map_or(FIRST_CELL, |cell| cell.name.as_str());
+            let requested = self.requested_cell(pool).unwrap_or(FIRST_CELL);
+            (cell != requested).then(|| format!("{pool} stays in {cell}"))
+        });
+        let kept: Vec<String> = kept.collect();
+        if kept.is_empty() {
+            return transitions::lapse(response, CELLS_APPLIED, Some(true), Reason::Accepted, "");
+        }
+        let message = format!(
+            "{}: Nova can't move hosts to another cell. Name the pool there again; or remove it from the claim, delete what is kept there \
+             as the condition Retained says, and name it again once its HypervisorShare is gone",
+            kept.join(", ")
+        );
+        transitions::set(response, CELLS_APPLIED, false, Reason::Unsupported, message);
+    }
+}
