@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use c5c3_api::Condition;
-use c5c3_kinds::rabbitmq;
+use c5c3_kinds::cert_manager::Certificate;
+use c5c3_kinds::{Manifest, rabbitmq};
 use jiff::Timestamp;
 use provider_composer::{Key, Lookup, ObservedState, Owner, Progress, Reason, Resource, STALLED};
 use provider_openstack::table::Tags;
-use provider_openstack::{COMPUTES_UPGRADED, Release};
+use provider_openstack::{COMPUTES_UPGRADED, Release, unissued};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -213,7 +214,7 @@ fn owner(object: &Value) -> Option<Owner> {
 fn progress(step: &Step, key: &Key, object: &Value, observed: &ObservedState<'_>) -> Progress {
     match step.node {
         Node::MariaDb => mariadb(step, key, object, observed),
-        Node::RabbitMq => conditions(step, key, observed, &rabbitmq::READY),
+        Node::RabbitMq => rabbitmq(step, key, object, observed),
         Node::Valkey => valkey(step, key, object),
         Node::Memcached => memcached(step, key, object),
         _ => conditions(step, key, observed, &["Ready"]),
@@ -246,6 +247,22 @@ fn conditions(step: &Step, key: &Key, observed: &ObservedState<'_>, types: &[&st
         };
     }
     Progress::Ready
+}
+
+/// Its operator doesn't say why it lacks the Secret of its certificate.
+fn rabbitmq(step: &Step, key: &Key, object: &Value, observed: &ObservedState<'_>) -> Progress {
+    let progress = conditions(step, key, observed, &rabbitmq::READY);
+    if progress.is_ready() {
+        return progress;
+    }
+    let namespace = key.namespace.as_deref().unwrap_or_default();
+    let secret = object.pointer("/spec/tls/secretName");
+    let why = secret.and_then(Value::as_str).and_then(|secret| {
+        let certificate = Key::of::<Manifest<Certificate>>(namespace, secret);
+        let why = unissued(&certificate, observed)?;
+        Some(format!("; {certificate} isn't issued: {why}"))
+    });
+    progress.explained(|message| message.to_owned() + &why.unwrap_or_default())
 }
 
 /// While no member of a Galera cluster serves, mariadb-operator starts the one that has committed most, once it knows that of all

@@ -130,7 +130,7 @@ pub fn issuance(
 
 /// Why cert-manager hasn't issued a certificate. `Issuing` is False after an issuer has refused; `Ready` then only repeats that the
 /// Secret doesn't exist (<https://cert-manager.io/docs/usage/certificate/>).
-fn unissued(certificate: &Key, observed: &ObservedState<'_>) -> Option<String> {
+pub fn unissued(certificate: &Key, observed: &ObservedState<'_>) -> Option<String> {
     let messages = ["Issuing", "Ready"].into_iter().map(|type_| {
         let Lookup::Found(condition) = observed.condition(certificate, type_) else {
             return None;

@@ -105,6 +105,24 @@ fn internal_issuer_takes_the_place_of_the_own_authority() {
 }
 
 /// A node of another control plane would change the networks of this one.
+/// RabbitMQ's operator says no more than that its pods aren't ready.
+#[test]
+fn issuer_that_refuses_rabbitmqs_certificate_is_quoted() {
+    let mut stage = Stage::new(shared("internal"));
+    stage.held.insert(Node::RabbitMq);
+    stage.simulate();
+    let certificate = Key::of::<Manifest<Certificate>>(NAMESPACE, "openstack-rabbitmq-tls");
+    let refused = json!({ "conditions": [{
+        "type": "Issuing", "status": "False", "reason": "Failed", "message": "the issuer refused the name",
+    }] });
+    stage.cluster.set_status(&certificate, refused);
+    stage.settle();
+    let (status, _, message) = stage.condition("InfrastructureReady");
+    let why = "; Certificate openstack-rabbitmq-tls isn't issued: the issuer refused the name";
+    assert_eq!(status, "False");
+    assert!(message.contains(why), "{message}");
+}
+
 #[test]
 fn ovn_has_its_own_authority_where_the_internal_issuer_signs_for_others() {
     let stage = Stage::running(shared("internal"));
