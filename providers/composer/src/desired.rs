@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::conditions::Conditions;
 use crate::failure::Failure;
+use crate::gauge::{Gauge, Metric};
 use crate::generated::Generated;
 use crate::key::Key;
 use crate::lookup::ExternalRequest;
@@ -34,6 +35,8 @@ pub struct DesiredState {
     pub requeue_at: Option<Timestamp>,
     /// The conditions of the subject.
     pub conditions: Conditions,
+    /// What the operator exports to Prometheus of the subject, until its next reconcile.
+    pub gauges: Vec<Gauge>,
     /// Those of the objects that outlast their owner.
     pub(crate) unowned: BTreeSet<Key>,
     /// Why an object can't be written as JSON.
@@ -106,6 +109,18 @@ impl DesiredState {
     /// Requests another reconcile at a time, even if nothing changes until then. The earliest time wins.
     pub fn requeue_at(&mut self, moment: Timestamp) {
         self.requeue_at = Some(self.requeue_at.map_or(moment, |other| other.min(moment)));
+    }
+
+    /// Exports a number to Prometheus. A number that isn't known is left out.
+    pub fn gauge(&mut self, metric: Metric, labels: &[(&'static str, &str)], value: i64) {
+        let labels = labels.iter();
+        self.gauges.push(Gauge {
+            metric,
+            labels: labels
+                .map(|&(label, value)| (label, value.to_owned()))
+                .collect(),
+            value,
+        });
     }
 
     /// Whether an object is applied, generated or kept.

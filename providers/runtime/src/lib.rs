@@ -9,6 +9,7 @@ mod driver;
 mod error;
 mod events;
 mod external;
+mod gauges;
 mod generate;
 mod head;
 mod kubeconfig;

@@ -10,6 +10,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::gauges::Gauges;
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Operator {
     operator: &'static str,
@@ -46,6 +48,8 @@ pub(crate) struct Metrics {
     calls: Family<Verb, Counter>,
     queued: Gauge<i64, AtomicI64>,
     unknown: Family<Kind, Gauge<i64, AtomicI64>>,
+    /// What composers observe of their subjects.
+    pub(crate) subjects: Gauges,
 }
 
 impl Metrics {
@@ -59,8 +63,8 @@ impl Metrics {
             calls: Family::default(),
             queued: Gauge::default(),
             unknown: Family::default(),
+            subjects: Gauges::default(),
         };
-        let registry = registry.sub_registry_with_prefix("operator");
         let Self {
             reconciles,
             errors,
@@ -69,7 +73,10 @@ impl Metrics {
             calls,
             queued,
             unknown,
+            subjects,
         } = metrics.clone();
+        registry.register_collector(Box::new(subjects));
+        let registry = registry.sub_registry_with_prefix("operator");
         registry.register("reconciles", "Reconciles, by operator", reconciles);
         registry.register("errors", "Reconciles that failed, by reason", errors);
         let help = "Duration of a reconcile";

@@ -156,6 +156,7 @@ impl Controller {
             Lookup::Unknown(_) => return Outcome::Done(None),
             Lookup::Missing => {
                 self.cache.forget(id);
+                self.metrics.subjects.set(id, guard, Vec::new());
                 return Outcome::Gone;
             }
         };
@@ -223,6 +224,8 @@ impl Controller {
         let mut round = match composed.await {
             Ok(round) => round,
             Err(failure) => {
+                let subjects = &self.metrics.subjects;
+                subjects.set(subject.id, subject.guard, Vec::new());
                 self.refuse(subject, None, &failure).await?;
                 return Ok(Outcome::Failed);
             }
@@ -243,10 +246,13 @@ impl Controller {
             round = next;
         }
         let Round {
-            composed,
+            mut composed,
             is_complete,
             ..
         } = round;
+        let gauges = std::mem::take(&mut composed.desired.gauges);
+        let subjects = &self.metrics.subjects;
+        subjects.set(subject.id, subject.guard, gauges);
         if let Some(problem) = foremost(&made.problems) {
             self.refuse(subject, Some(&composed), problem).await?;
             return Ok(Outcome::Failed);
