@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
-use provider_composer::{DesiredState, Live, Lookup, Progress, Reason, Subject, named};
+use provider_composer::{DesiredState, Live, Lookup, Metric, Progress, Reason, Subject, named};
 use provider_openstack::Prerequisite;
 
 use crate::aggregate::WAITS;
@@ -31,6 +31,19 @@ use crate::status::Lacks;
 
 /// The condition: whether all leased nodes work.
 const CONDITION: &str = "HostsWorking";
+
+const LEASED: Metric = Metric {
+    name: "hypervisor_share_hosts",
+    help: "Leased nodes, those that are drained not counted.",
+};
+const READY: Metric = Metric {
+    name: "hypervisor_share_agent_ready_hosts",
+    help: "Leased nodes with a Ready pod of an agent.",
+};
+const UP: Metric = Metric {
+    name: "hypervisor_share_compute_services_up",
+    help: "Leased nodes whose nova-compute reports to Nova.",
+};
 
 /// What is known of the nodes of a share.
 pub struct Hosts<'a> {
@@ -104,10 +117,34 @@ impl Hosts<'_> {
         leases: &Leases,
         desired: &mut DesiredState,
     ) {
+        self.measure(leases, desired);
         let (progress, suffices) = self.progress(leases);
         match suffices || share.is_deleted() {
             true => desired.conditions.note(CONDITION, &progress),
             false => desired.conditions.set(CONDITION, &progress),
+        }
+    }
+
+    /// Exports how many of the leased nodes run each agent, and how many of them Nova hears, as far as both are known.
+    fn measure(&self, leases: &Leases, desired: &mut DesiredState) {
+        let leased: Vec<_> = leases.in_phase(LeasePhase::Leased).collect();
+        let count = |is: &dyn Fn(&Live<Node>) -> bool| {
+            let counted = leased.iter().filter(|node| is(node));
+            i64::try_from(counted.count()).unwrap_or(i64::MAX)
+        };
+        desired.gauge(LEASED, &[], count(&|_| true));
+        if self.lacks.is_ok() {
+            for &agent in self.agents {
+                let ready = count(&|node| self.reports.has_ready_pod(node, agent));
+                desired.gauge(READY, &[("agent", agent)], ready);
+            }
+        }
+        if let Lookup::Found(services) = &self.computes.services {
+            let is_up = |node: &Live<Node>| {
+                let service = services.get(&node.metadata.name);
+                service.is_some_and(|service| service.is_up)
+            };
+            desired.gauge(UP, &[], count(&is_up));
         }
     }
 

@@ -95,7 +95,12 @@ impl Composer for OvnCluster {
         }
         network.report(&members, &northd, desired);
         desired.requeue_at(after(crate::ovsdb::VALID, observed));
-        Ok(network.status(&members, encryption, &subject.status, observed))
+        let answers = network.answers(&members, encryption, observed);
+        let [_, southbound] = &answers;
+        let chassis = southbound.as_ref();
+        let chassis = chassis.map(|answer| answer.count(observed.now()));
+        network.measure(&answers, chassis, desired);
+        Ok(network.status(&members, answers, chassis, &subject.status))
     }
 }
 
@@ -158,24 +163,17 @@ impl Network<'_> {
     fn status(
         &self,
         members: &[Members; 2],
-        encryption: Option<&Encryption>,
+        answers: [Option<Answer>; 2],
+        chassis: Option<(u32, u32)>,
         before: &OvnClusterStatus,
-        observed: &ObservedState<'_>,
     ) -> OvnClusterStatus {
-        let client = encryption.map(|encryption| &encryption.client);
         let [northbound, southbound] = members;
-        let northbound_answer = self.ask(Database::Northbound, northbound, client, observed);
-        let southbound_answer = self.ask(Database::Southbound, southbound, client, observed);
+        let [northbound_answer, southbound_answer] = answers;
         let known = before.endpoints.clone().unwrap_or_default();
         let endpoint = |database, members: &Members, known: Option<String>| {
             let serves = members.progress.is_ready() || known.is_some();
             serves.then(|| self.endpoint(database))
         };
-        let chassis = southbound_answer.as_ref().map(|answer| {
-            let names = answer.chassis.keys();
-            let alive = names.filter(|name| answer.is_alive(name, observed.now()) == Some(true));
-            (count(answer.chassis.len()), count(alive.count()))
-        });
         OvnClusterStatus {
             endpoints: Some(OvnEndpoints {
                 northbound: endpoint(Database::Northbound, northbound, known.northbound),
@@ -196,6 +194,21 @@ impl Network<'_> {
         }
     }
 
+    /// What the databases say.
+    fn answers(
+        &self,
+        members: &[Members; 2],
+        encryption: Option<&Encryption>,
+        observed: &ObservedState<'_>,
+    ) -> [Option<Answer>; 2] {
+        let client = encryption.map(|encryption| &encryption.client);
+        let [northbound, southbound] = members;
+        [
+            self.ask(Database::Northbound, northbound, client, observed),
+            self.ask(Database::Southbound, southbound, client, observed),
+        ]
+    }
+
     /// What a database says; none while it can't be asked.
     fn ask(
         &self,
@@ -211,7 +224,8 @@ impl Network<'_> {
         }
     }
 
-    fn seen(&self, database: Database, answer: &Answer) -> OvnDatabaseStatus {
+    /// How the members of a database are, as it says.
+    pub(crate) fn seen(&self, database: Database, answer: &Answer) -> OvnDatabaseStatus {
         let newest = answer.members.values().map(|member| member.index).max();
         let members = self.members(database).map(|name| {
             let member = answer.members.get(&name);
@@ -227,8 +241,4 @@ impl Network<'_> {
             members: members.collect(),
         }
     }
-}
-
-fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -8,6 +8,7 @@ mod chassis;
 mod cluster;
 mod daemon;
 mod encryption;
+mod gauges;
 mod member;
 mod network;
 mod nodes;

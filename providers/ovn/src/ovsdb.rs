@@ -40,7 +40,7 @@ pub struct Access {
     pub tls: Option<ClientCertificate>,
 }
 
-/// How the members of a database are, and with `chassis` which nodes have registered there.
+/// How the members of a database are and how far it is, and with `chassis` which nodes have registered there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Query {
     /// Where the database is.
@@ -63,7 +63,7 @@ pub struct Removal {
 pub struct Answer {
     /// The members that answered, by pod.
     pub members: BTreeMap<String, Member>,
-    /// Counts the changes that nodes should carry out, `SB_Global.nb_cfg`.
+    /// Counts the changes that nodes should carry out: `NB_Global.nb_cfg`, which northd copies to `SB_Global.nb_cfg` (ovn-nb(5)).
     pub sequence: i64,
     /// Registered nodes, by OVN's name.
     pub chassis: BTreeMap<String, Chassis>,
@@ -115,6 +115,14 @@ impl Answer {
             let found = all.find(|(_, chassis)| chassis.hostname == hostname);
             found.map(|(name, _)| name.as_str())
         })
+    }
+
+    /// The number of registered nodes, and of those that carry out changes.
+    pub(crate) fn count(&self, now: Timestamp) -> (u32, u32) {
+        let names = self.chassis.keys();
+        let alive = names.filter(|name| self.is_alive(name, now) == Some(true));
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        (count(self.chassis.len()), count(alive.count()))
     }
 
     /// Whether a node carries out changes: it has the last one, or isn't late with it. None if it hasn't registered.

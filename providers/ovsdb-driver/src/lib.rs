@@ -55,8 +55,9 @@ fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
 async fn observe(query: &Query) -> Result<Answer, Error> {
     let database = &query.access.database;
     let (mut connection, mut answer) = connect(&query.access).await?;
-    if query.chassis {
-        tables::chassis(&mut connection, database, &mut answer).await?;
+    match query.chassis {
+        true => tables::chassis(&mut connection, database, &mut answer).await?,
+        false => answer.sequence = tables::sequence(&mut connection, database).await?,
     }
     Ok(answer)
 }

@@ -1,4 +1,5 @@
-//! The tables that are read and changed: `_Server` (ovsdb-server(5)) and those of the southbound database (ovn-sb(5)).
+//! The tables that are read and changed: `_Server` (ovsdb-server(5)), and those of the northbound (ovn-nb(5)) and the southbound
+//! database (ovn-sb(5)).
 
 use provider_ovn::ovsdb::{Answer, Chassis, Member};
 use serde_json::{Value, json};
@@ -20,6 +21,16 @@ pub(crate) async fn member(connection: &mut Connection, database: &str) -> Resul
         // A member without an index has an empty set there.
         index: row["index"].as_i64().unwrap_or_default(),
     })
+}
+
+/// How far the northbound database is; 0 where nothing has written to it yet.
+pub(crate) async fn sequence(connection: &mut Connection, database: &str) -> Result<i64, Error> {
+    let select = select("NB_Global", json!([]), &["nb_cfg"]);
+    let what = "the query how far it is";
+    let results = connection.transact(database, &[select], what).await?;
+    let rows = rows(&results, 0).ok_or_else(|| connection.strange(what))?;
+    let sequence = rows.first().and_then(|row| row["nb_cfg"].as_i64());
+    Ok(sequence.unwrap_or_default())
 }
 
 /// Adds the nodes that have registered.

@@ -65,6 +65,7 @@ fn results(operation: &Value, leader: bool, index: i64) -> Value {
         Some("Database") => {
             json!([{ "rows": [{ "connected": true, "leader": leader, "index": index }] }])
         }
+        Some("NB_Global") => json!([{ "rows": [{ "nb_cfg": 9 }] }]),
         Some("SB_Global") => json!([
             { "rows": [{ "nb_cfg": 7 }] },
             { "rows": [
@@ -100,11 +101,8 @@ fn closed() -> (TcpSocket, u16) {
 }
 
 fn query(access: Access) -> String {
-    let query = Query {
-        access,
-        chassis: true,
-    };
-    serde_json::to_string(&query).unwrap()
+    let chassis = access.database == "OVN_Southbound";
+    serde_json::to_string(&Query { access, chassis }).unwrap()
 }
 
 #[tokio::test]
@@ -144,6 +142,15 @@ async fn members_and_nodes_are_read_though_a_member_does_not_answer() {
         chassis: BTreeMap::from([("one".to_owned(), one), ("two".to_owned(), two)]),
     };
     assert_eq!(answer, expected);
+}
+
+#[tokio::test]
+async fn northbound_database_says_how_far_it_is() {
+    let mut access = access(&[("nb-0", member(true, 12, Transactions::default()).await)]);
+    access.database = "OVN_Northbound".to_owned();
+    let answer = Ovsdb.observe(&query(access)).await.unwrap();
+    let answer: Answer = serde_json::from_value(answer).unwrap();
+    assert_eq!((answer.sequence, answer.chassis.len()), (9, 0));
 }
 
 #[tokio::test]

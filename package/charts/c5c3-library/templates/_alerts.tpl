@@ -91,4 +91,22 @@ spec:
     summary: More than half of a kubeconfig's life has passed, and {{ include "c5c3.fullname" . }} can't renew it.
     runbook_url: {{ $runbooks }}#c5c3kubeconfignotrenewed
 {{- end }}
+{{- if eq .Chart.Name "ovn-operator" }}
+- alert: C5C3OVNWithoutLeader
+  expr: max by (namespace, job, resource, database) (ovn_database_member_leader{{ $pods }}) == 0
+  for: 5m
+  labels:
+    severity: critical
+  annotations:
+    summary: No member of {{ "{{ $labels.database }}" }} of {{ "{{ $labels.resource }}" }} answers as its leader.
+    runbook_url: {{ $runbooks }}#c5c3ovnwithoutleader
+- alert: C5C3OVNNorthdBehind
+  expr: max by (namespace, job, resource) (min_over_time(ovn_northd_lag{{ $pods }}[10m])) > 0
+  for: 5m
+  labels:
+    severity: critical
+  annotations:
+    summary: For a quarter of an hour, northd of {{ "{{ $labels.resource }}" }} has been behind the northbound database.
+    runbook_url: {{ $runbooks }}#c5c3ovnnorthdbehind
+{{- end }}
 {{- end }}

@@ -73,6 +73,32 @@ fn share_is_ready_while_as_many_nodes_run_every_agent_as_it_needs(
     }
 }
 
+#[test]
+fn hosts_of_each_agent_and_of_nova_are_exported() {
+    let (mut cluster, nova) = working(1);
+    pod(&mut cluster, "ovn-controller", "node-b", Some(false));
+    nova.set_up("node-d", false);
+    later(&mut cluster);
+    let gauges = settle(&mut cluster, "prod").desired.gauges.into_iter();
+    let lines = gauges.map(|gauge| {
+        let agent = gauge.labels.first().map(|(_, agent)| agent.as_str());
+        let name = gauge.metric.name.trim_start_matches("hypervisor_share_");
+        format!("{name} {} {}", agent.unwrap_or_default(), gauge.value)
+    });
+    assert_eq!(
+        lines.collect::<Vec<_>>(),
+        [
+            "hosts  3",
+            "agent_ready_hosts openvswitch 3",
+            "agent_ready_hosts ovn-controller 2",
+            "agent_ready_hosts neutron-ovn-agent 3",
+            "agent_ready_hosts libvirt 3",
+            "agent_ready_hosts nova-compute 3",
+            "compute_services_up  2",
+        ]
+    );
+}
+
 /// What the node has may be another control plane's, and claims repeat the condition.
 #[rstest]
 #[case(2, "True", None)]

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod chassis;
+mod gauges;
 mod killed;
 mod members;
 mod stage;

@@ -36,7 +36,7 @@ impl System for Southbound {
         }
         Some(json!({
             "members": members.collect::<serde_json::Map<_, _>>(),
-            "sequence": 7,
+            "sequence": if query.chassis { 7 } else { 9 },
             "chassis": chassis,
         }))
     }

@@ -20,7 +20,7 @@ const RUNBOOKS: &str = include_str!("../../../../docs/alerts.md");
 const DASHBOARD: &str = include_str!("../../../../package/grafana/c5c3.json");
 
 /// What the names of the project's metrics begin with. The crates that register metrics of these test that all others exist.
-const PREFIXES: [&str; 3] = ["operator_", "function_", "labels_injector_"];
+const PREFIXES: [&str; 4] = ["operator_", "function_", "labels_injector_", "ovn_"];
 
 /// Each alert's name, and the lines of its rule.
 fn alerts() -> Vec<(&'static str, Vec<&'static str>)> {
