@@ -1,5 +1,7 @@
 //! Kinds of prometheus-operator, monitoring.coreos.com/v1.
 
+use std::collections::BTreeMap;
+
 use c5c3_api::parts::SecretKeyRef;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,7 @@ pub struct ServiceMonitor {
     pub endpoints: Vec<Endpoint>,
 }
 
-/// An endpoint to scrape, with the path `/metrics`.
+/// An endpoint to scrape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Endpoint {
@@ -33,6 +35,39 @@ pub struct Endpoint {
     /// How its certificate is verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls_config: Option<TlsConfig>,
+    /// The path, `/metrics` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The parameters of the query.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub params: BTreeMap<String, Vec<String>>,
+    /// How the labels of the target are changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relabelings: Vec<Relabeling>,
+    /// Which samples are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metric_relabelings: Vec<Relabeling>,
+}
+
+/// A step of a relabeling (<https://prometheus.io/docs/prometheus/latest/configuration/configuration/#relabel_config>).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Relabeling {
+    /// What it does, `replace` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// The labels that are matched, joined by semicolons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source_labels: Vec<String>,
+    /// What the whole text is matched by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regex: Option<String>,
+    /// The label that gets another value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_label: Option<String>,
+    /// The value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<String>,
 }
 
 /// How an endpoint's certificate is verified.

@@ -51,6 +51,10 @@ pub struct OpenStackPresets {
     /// Whether ServiceMonitors are made.
     #[serde(default)]
     pub monitoring: bool,
+    /// Whether they are made for each process that isn't an API, too, such as Nova's conductors, and for each of RabbitMQ's queues. With it
+    /// `monitoring` is on.
+    #[serde(default)]
+    pub process_metrics: bool,
     /// Backups of the databases of every control plane. Without it there are none.
     pub backup: Option<Backup>,
     /// Where the container images of every control plane come from. Without it from where they are published.

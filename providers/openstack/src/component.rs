@@ -84,10 +84,15 @@ impl Component<'_> {
         self.service.host_of(&self.object)
     }
 
+    /// Whether uwsgi serves it.
+    pub(crate) fn is_api(&self) -> bool {
+        matches!(self.definition.kind, ComponentKind::Wsgi { .. })
+    }
+
     /// Whether Prometheus scrapes it.
     pub(crate) fn is_monitored(&self) -> bool {
-        matches!(self.definition.kind, ComponentKind::Wsgi { .. })
-            && self.service.common.monitoring.enabled
+        let monitoring = &self.service.common.monitoring;
+        monitoring.enabled && (self.is_api() || monitoring.processes)
     }
 }
 

@@ -107,6 +107,7 @@ impl Pods {
         if let Some(seconds) = shutdown {
             program = program.variable(SHUTDOWN, seconds.to_string());
         }
+        program = metrics::reporting(component, program);
         if let Some(certificate) = certificate {
             program = program.mount(
                 "tls",
@@ -126,7 +127,9 @@ impl Pods {
         // grace period, which is two hours for cinder-backup, and be killed amid its work.
         pod.share_process_namespace = match component.definition.kind {
             ComponentKind::Daemon { .. } | ComponentKind::Member { .. } => Some(true),
-            ComponentKind::Wsgi { .. } | ComponentKind::Proxy { .. } => None,
+            // Its exporter reads what Linux has of its processes.
+            ComponentKind::Proxy { .. } => Some(true).filter(|_| component.is_monitored()),
+            ComponentKind::Wsgi { .. } => None,
         };
         pod.termination_grace_period_seconds = Some(match shutdown {
             Some(seconds) => i64::from(seconds + EXIT),
@@ -150,8 +153,8 @@ impl Pods {
         }
         if component.is_monitored() {
             pod.containers.push(Container {
-                lifecycle: Some(drain()),
-                ..metrics::container(service)
+                lifecycle: component.is_api().then(drain),
+                ..metrics::container(component)
             });
         }
         let template = pod_template(labels, annotations, pod);

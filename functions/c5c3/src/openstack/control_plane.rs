@@ -6,8 +6,8 @@ use c5c3_api::cinder::VolumeBackup;
 use c5c3_api::control_plane::{
     CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, ControlPlaneNetwork,
     ControlPlaneServices, ControlPlaneSpec, ControlPlaneStatus, ControlPlaneTls, CortexComponent,
-    Global, HypervisorAccess, IssuerKind, IssuerRef, NamedRef, Storage as ControlPlaneStorage,
-    Switch,
+    Global, HypervisorAccess, IssuerKind, IssuerRef, Monitoring, NamedRef,
+    Storage as ControlPlaneStorage,
 };
 use c5c3_api::hypervisor::HypervisorShareStatus;
 use c5c3_api::parts::{self, Component};
@@ -255,8 +255,9 @@ impl Recipe<'_> {
                 hypervisor_networks: networks,
                 ..ControlPlaneNetwork::default()
             },
-            monitoring: Switch {
-                enabled: self.presets.monitoring,
+            monitoring: Monitoring {
+                enabled: self.presets.monitoring || self.presets.process_metrics,
+                processes: self.presets.process_metrics,
             },
             images: self.presets.images.clone(),
             ..Global::default()

@@ -58,6 +58,28 @@ fn every_example_gives_the_whole_response_that_is_on_file(#[case] name: &str) {
 }
 
 #[test]
+fn control_plane_is_monitored_as_the_site_says() {
+    let monitoring = |settings: Value| {
+        let mut call = call("customer-a-prod");
+        for (setting, value) in settings.as_object().unwrap() {
+            call.input.as_mut().unwrap()[setting] = value.clone();
+        }
+        call.run().manifest("control-plane")["spec"]["global"]["monitoring"].clone()
+    };
+    assert_eq!(
+        [
+            json!({ "monitoring": true }),
+            json!({ "monitoring": false, "processMetrics": true }),
+        ]
+        .map(monitoring),
+        [
+            json!({ "enabled": true }),
+            json!({ "enabled": true, "processes": true }),
+        ]
+    );
+}
+
+#[test]
 fn control_plane_has_its_images_from_the_sites_registry() {
     let mut call = call("customer-a-prod");
     let images =

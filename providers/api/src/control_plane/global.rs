@@ -10,7 +10,7 @@ use crate::{
     cidr::Cidr,
     neutron::DISJOINT_VLANS,
     parts::{
-        IssuerRef, NamedRef, OperatorNamespaces, PolicyOverrides, Switch, Topology,
+        IssuerRef, Monitoring, NamedRef, OperatorNamespaces, PolicyOverrides, Topology,
         exposure::annotation, image::REPOSITORY, is_default, keystone_access::default_region,
     },
     pattern::NAME,
@@ -42,8 +42,8 @@ pub struct Global {
     pub tls: ControlPlaneTls,
     /// Networks that the services offer.
     pub network: ControlPlaneNetwork,
-    /// Whether Prometheus is told where metrics are.
-    pub monitoring: Switch<false>,
+    /// What Prometheus is told of.
+    pub monitoring: Monitoring,
     /// Where images come from. Without it from where they are published.
     #[serde(skip_serializing_if = "is_default")]
     pub images: Images,

@@ -56,7 +56,7 @@ pub use self::{
     status::{ControlPlaneStatus, ReleaseUpdate, ServiceState, UpdatePhase, Verified},
     storage::{CephClientRef, CephPoolNames, ControlPlaneCeph, Storage},
 };
-pub use crate::parts::{IssuerKind, IssuerRef, NamedRef, Switch};
+pub use crate::parts::{IssuerKind, IssuerRef, Monitoring, NamedRef};
 use crate::{
     custom_resource::CustomResource,
     kind::{Column, Kind},

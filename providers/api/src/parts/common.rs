@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    dependency::Dependency, exposure::Exposure, image::Image, is_default, policy::PolicyOverrides,
-    reference::SecretKeyRef, switch::Switch, tls::Tls, topology::Topology,
+    dependency::Dependency, exposure::Exposure, image::Image, is_default, monitoring::Monitoring,
+    policy::PolicyOverrides, reference::SecretKeyRef, tls::Tls, topology::Topology,
 };
 use crate::{list, schema::LINES};
 
@@ -36,8 +36,8 @@ pub struct Common {
     /// Where pods run.
     #[serde(skip_serializing_if = "is_default")]
     pub topology: Topology,
-    /// Whether Prometheus is told where metrics are.
-    pub monitoring: Switch<false>,
+    /// What Prometheus is told of.
+    pub monitoring: Monitoring,
     /// Who may do what, where it differs from the service's own rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_overrides: Option<PolicyOverrides>,

@@ -15,6 +15,7 @@ pub mod image;
 pub mod kept;
 pub mod keystone_access;
 pub mod messaging;
+pub mod monitoring;
 pub mod operator_namespaces;
 pub mod policy;
 pub mod rbd;
@@ -46,6 +47,7 @@ pub use self::{
     kept::{Kept, Members, Storage},
     keystone_access::{AppCredentialRef, KeystoneAccess},
     messaging::Messaging,
+    monitoring::Monitoring,
     operator_namespaces::OperatorNamespaces,
     policy::PolicyOverrides,
     rbd::Rbd,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::CortexComponent;
 use c5c3_api::cortex::{CortexSpec, Datasource, Pipeline};
-use c5c3_api::parts::CredentialsRef;
+use c5c3_api::parts::{CredentialsRef, Switch};
 use provider_composer::{Custom, DesiredState};
 use provider_openstack::table::CORTEX;
 use provider_openstack::{CINDER, NOVA, keystone_credentials};
@@ -34,7 +34,9 @@ impl Recipe<'_> {
             datasources: self.datasources(),
             tls: self.tls(),
             topology: global.topology.clone(),
-            monitoring: global.monitoring,
+            monitoring: Switch {
+                enabled: global.monitoring.enabled,
+            },
             depends_on: self.depends_on(step),
             ..usual
         };

@@ -3,6 +3,7 @@
 use c5c3_kinds::Manifest;
 use c5c3_kinds::prometheus::ServiceMonitor;
 use provider_composer::{Key, Resource};
+use provider_control_plane::graph::Node;
 use serde_json::json;
 
 use crate::stage::{NAMESPACE, Stage};
@@ -41,6 +42,41 @@ fn rabbitmq_is_scraped_while_monitoring_is_enabled() {
     stage.want(|spec| spec["global"]["monitoring"] = json!({ "enabled": false }));
     stage.settle();
     assert!(stage.cluster.get(&key).is_none());
+}
+
+#[test]
+fn each_queue_of_rabbitmq_is_scraped_where_processes_are_monitored() {
+    let mut stage = Stage::running(json!({
+        "global": { "monitoring": { "enabled": true, "processes": true }, "tls": { "enabled": false } },
+    }));
+    let key = Key::of::<Manifest<ServiceMonitor>>(NAMESPACE, "openstack-rabbitmq");
+    let endpoints = |stage: &Stage| stage.cluster.get(&key).unwrap()["spec"]["endpoints"].clone();
+    assert_eq!(
+        endpoints(&stage),
+        json!([
+            { "port": "prometheus" },
+            {
+                "port": "prometheus",
+                "path": "/metrics/detailed",
+                "params": { "family": ["queue_coarse_metrics", "queue_consumer_count"] },
+                "relabelings": [{ "targetLabel": "endpoint", "replacement": "queues" }],
+                "metricRelabelings": [
+                    {
+                        "action": "keep",
+                        "sourceLabels": ["__name__"],
+                        "regex": "rabbitmq_detailed_queue_(consumers|messages_ready|messages_unacked)",
+                    },
+                    { "action": "drop", "sourceLabels": ["queue"], "regex": "reply_.*|.*_fanout_.*" },
+                ],
+            },
+        ])
+    );
+    let nova = |stage: &Stage| stage.object(Node::Nova).unwrap()["spec"]["monitoring"].clone();
+    assert_eq!(nova(&stage), json!({ "enabled": true, "processes": true }));
+    stage.want(|spec| spec["global"]["monitoring"] = json!({ "enabled": true }));
+    stage.simulate();
+    assert_eq!(endpoints(&stage), json!([{ "port": "prometheus" }]));
+    assert_eq!(nova(&stage), json!({ "enabled": true }));
 }
 
 #[test]

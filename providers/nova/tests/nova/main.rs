@@ -7,6 +7,7 @@ mod cells;
 mod consoles;
 mod entry;
 mod hypervisors;
+mod metrics;
 mod parts;
 mod removal;
 mod upgrade;
