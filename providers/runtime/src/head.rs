@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use provider_composer::WHILE_WANTED;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 /// The largest labels, in total, and the largest ownerReference that are kept of an object without its body, in bytes.
@@ -12,24 +12,42 @@ const LABELS: usize = 4096;
 const REFERENCE: usize = 512;
 
 /// The fields of an object that the runtime itself reads.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Head {
     pub uid: String,
     pub resource_version: String,
     pub generation: Option<i64>,
-    pub labels: BTreeMap<String, String>,
-    pub annotations: BTreeMap<String, String>,
+    pub labels: Pairs,
+    pub annotations: Pairs,
     pub finalizers: Vec<String>,
     pub deletion_timestamp: Option<String>,
     pub owner_references: Vec<Reference>,
-    /// Whether labels were left out because they are too long. No object of an API server has this field.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    /// Whether labels were left out because they are too long.
+    #[serde(skip)]
     pub is_cut: bool,
 }
 
+/// Labels or annotations, by name. There are few of each object, and a list takes less memory than a map.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "BTreeMap<Box<str>, Box<str>>")]
+pub(crate) struct Pairs(Vec<(Box<str>, Box<str>)>);
+
+impl From<BTreeMap<Box<str>, Box<str>>> for Pairs {
+    fn from(pairs: BTreeMap<Box<str>, Box<str>>) -> Self {
+        Self(pairs.into_iter().collect())
+    }
+}
+
+impl Pairs {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.0.iter().find(|(other, _)| **other == *name)?;
+        Some(value)
+    }
+}
+
 /// The fields of an ownerReference that the runtime reads.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Reference {
     pub kind: String,
@@ -39,25 +57,22 @@ pub(crate) struct Reference {
 }
 
 impl Head {
-    /// Of an object that is parsed already.
-    pub(crate) fn of(object: &Value) -> Self {
-        let metadata = object.get("metadata");
-        let head = metadata.and_then(|metadata| Self::deserialize(metadata).ok());
-        head.unwrap_or_default()
+    /// Of an object; none if its metadata can't be understood.
+    pub(crate) fn of(object: &Value) -> Option<Self> {
+        Self::deserialize(object.get("metadata")?).ok()
     }
 
     /// Returns the metadata that is kept without a body: no foreign annotations, and no more labels and references than
     /// objects need.
     pub(crate) fn reduced(mut self) -> Self {
-        self.annotations.retain(|name, _| name == WHILE_WANTED);
-        self.finalizers.clear();
-        let labels = self.labels.iter();
-        if labels
-            .map(|(name, value)| name.len() + value.len())
-            .sum::<usize>()
-            > LABELS
-        {
-            self.labels.clear();
+        let Pairs(annotations) = &mut self.annotations;
+        annotations.retain(|(name, _)| **name == *WHILE_WANTED);
+        annotations.shrink_to_fit();
+        self.finalizers = Vec::new();
+        let labels = self.labels.0.iter();
+        let lengths = labels.map(|(name, value)| name.len() + value.len());
+        if lengths.sum::<usize>() > LABELS {
+            self.labels = Pairs::default();
             self.is_cut = true;
         }
         self.owner_references.retain(|reference| {
@@ -85,7 +100,7 @@ impl Head {
     pub(crate) fn has(&self, labels: &BTreeMap<String, String>) -> bool {
         labels
             .iter()
-            .all(|(label, value)| self.labels.get(label) == Some(value))
+            .all(|(label, value)| self.labels.get(label) == Some(value.as_str()))
     }
 
     /// Whether something of a subject changed that its own status does not.

@@ -1,13 +1,11 @@
 //! What is kept of an object.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::mem;
 use std::sync::Arc;
 
 use provider_composer::{Key, ResourceKind};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::trim::trim;
 use crate::apply::{Managed, managed};
@@ -59,32 +57,23 @@ impl fmt::Display for Place {
     }
 }
 
-/// A cached object: its JSON without managedFields, and what these contain about this project's operators.
+/// A cached object: what the runtime reads of it, and what its managedFields contain about this project's operators.
 #[derive(Clone)]
 pub(crate) struct Entry {
+    pub head: Arc<Head>,
     pub managed: Vec<Managed>,
-    /// Whether the body is here too.
-    pub whole: bool,
-    json: Box<str>,
+    /// Its JSON without managedFields, where it is kept.
+    body: Option<Arc<str>>,
 }
 
-/// How the JSON of an entry says that labels were left out.
-const CUT: &str = "\"isCut\":true";
-
-/// An object that was just seen: what is kept of it, and its head, for all that want it now.
-pub(crate) struct Seen {
-    pub entry: Entry,
-    pub head: Head,
-}
-
-impl Seen {
-    /// Of an object as the API server gives it, with its body or without.
+impl Entry {
+    /// Of an object as the API server gives it, with its body or without; none if its metadata can't be understood.
     pub(crate) fn of(
         kind: ResourceKind,
         mut object: Value,
         whole: bool,
         managers: &[&'static str],
-    ) -> Self {
+    ) -> Option<Self> {
         let managed = managed(&object, whole, managers);
         trim(kind, &mut object);
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -93,38 +82,29 @@ impl Seen {
                 annotations.shift_remove(LAST_APPLIED);
             }
         }
-        let mut seen = Self {
-            head: Head::of(&object),
-            entry: Entry {
-                managed,
-                whole: true,
-                json: object.to_string().into(),
-            },
+        let head = Head::of(&object)?;
+        let head = match whole {
+            true => head,
+            false => head.reduced(),
         };
-        if !whole {
-            seen.head_only();
-        }
-        seen
+        Some(Self {
+            head: Arc::new(head),
+            managed,
+            body: whole.then(|| object.to_string().into()),
+        })
     }
 
     /// Drops the body, and all metadata that the runtime doesn't read.
-    pub(crate) fn head_only(&mut self) {
-        self.head = mem::take(&mut self.head).reduced();
-        self.entry.keep_only(&self.head);
-    }
-}
-
-impl Entry {
-    /// Drops the body, and all metadata that the runtime doesn't read.
-    pub(crate) fn head_only(&mut self) {
-        if self.whole {
-            self.keep_only(&self.head().reduced());
+    pub(crate) fn drop_body(&mut self) {
+        if self.body.take().is_some() {
+            let head = Arc::unwrap_or_clone(mem::take(&mut self.head));
+            self.head = Arc::new(head.reduced());
         }
     }
 
-    fn keep_only(&mut self, head: &Head) {
-        self.json = json!({ "metadata": head }).to_string().into();
-        self.whole = false;
+    /// Whether the body is here too.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.body.is_some()
     }
 
     /// Whether an operator applied the object.
@@ -132,54 +112,43 @@ impl Entry {
         self.managed.iter().any(|managed| managed.applied)
     }
 
-    /// Whether the body is no larger than what operators apply.
+    /// Whether the body is here, and no larger than what operators apply.
     pub(crate) fn is_small(&self) -> bool {
-        self.json.len() <= BODY
-    }
-
-    /// Whether the object may have all these labels, as [`written`] has them. Unlike [`Head::has`], it parses nothing.
-    pub(crate) fn may_have(&self, written: &[String]) -> bool {
-        written.iter().all(|label| self.json.contains(label)) || self.may_be_cut()
+        self.body.as_ref().is_some_and(|body| body.len() <= BODY)
     }
 
     /// Whether it is an operator's own and has more labels than are kept.
-    pub(super) fn may_be_cut(&self) -> bool {
-        !self.whole && !self.managed.is_empty() && self.json.contains(CUT)
+    pub(super) fn is_cut(&self) -> bool {
+        self.head.is_cut && !self.managed.is_empty()
     }
 
-    /// The object, as far as it is here.
-    pub(crate) fn value(&self) -> Value {
-        serde_json::from_str(&self.json).unwrap_or_default()
-    }
-
-    /// Its head, for which the whole text is parsed.
-    pub(crate) fn head(&self) -> Head {
-        #[derive(Default, Deserialize)]
-        struct Headed {
-            metadata: Head,
-        }
-        let headed: Headed = serde_json::from_str(&self.json).unwrap_or_default();
-        headed.metadata
+    /// The object, if its body is here.
+    pub(crate) fn value(&self) -> Option<Value> {
+        serde_json::from_str(self.body.as_ref()?).ok()
     }
 
     /// Whether both are here with their bodies, and differ in nothing but the resourceVersion.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let unversioned = |entry: &Self| {
-            let mut object = entry.value();
-            let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
-            metadata.and_then(|metadata| metadata.shift_remove("resourceVersion"));
-            object
+            let mut object = entry.value()?;
+            if let Some(version) = object.pointer_mut("/metadata/resourceVersion") {
+                version.take();
+            }
+            Some(object)
+        };
+        let (Some(body), Some(other_body)) = (&self.body, &other.body) else {
+            return false;
         };
         // Versions of one object rarely differ in length: most changes need no parsing.
-        let close = self.json.len().abs_diff(other.json.len()) <= 1;
-        let whole = self.whole && other.whole;
-        whole && close && self.managed == other.managed && unversioned(self) == unversioned(other)
+        let close = body.len().abs_diff(other_body.len()) <= 1;
+        close && self.managed == other.managed && unversioned(self) == unversioned(other)
     }
 
     /// How much memory it takes, in bytes.
     #[cfg(test)]
     pub(crate) fn size(&self) -> usize {
-        self.json.len() + size_of_val(&*self.managed)
+        let body = self.body.as_ref().map_or(0, |body| body.len());
+        body + size_of_val(&*self.managed) + format!("{:?}", self.head).len()
     }
 
     /// What an operator has to do with it.
@@ -188,15 +157,6 @@ impl Entry {
             .iter()
             .find(|managed| managed.manager == manager)
     }
-}
-
-/// Labels as the JSON of an entry has them.
-pub(crate) fn written(labels: &BTreeMap<String, String>) -> Vec<String> {
-    let text = |text: &String| Value::from(text.as_str());
-    let written = labels
-        .iter()
-        .map(|(label, value)| format!("{}:{}", text(label), text(value)));
-    written.collect()
 }
 
 #[cfg(test)]
@@ -214,38 +174,16 @@ mod tests {
             "metadata": { "name": "a", "uid": "1", "resourceVersion": "7", "labels": { "b": "c" } },
             "data": { "password": "bcO8Cg==", "empty": "" },
         });
-        let Seen { mut entry, head } = Seen::of(SECRET, seen.clone(), true, &[]);
-        assert_eq!(entry.value(), seen);
-        assert_eq!(entry.head(), head);
+        let mut entry = Entry::of(SECRET, seen.clone(), true, &[]).unwrap();
+        assert_eq!(entry.value(), Some(seen));
+        let head = Arc::clone(&entry.head);
         assert_eq!((head.uid.as_str(), head.version()), ("1", 7));
-        entry.head_only();
-        assert!(!entry.whole && entry.value().get("data").is_none());
-        assert_eq!(entry.head(), head);
-    }
-
-    #[test]
-    fn object_without_a_label_is_known_by_its_text() {
-        let labels = json!({ "a/b": "c", "d": "" });
-        let object =
-            json!({ "metadata": { "name": "one", "labels": labels, "annotations": { "e": "f" } } });
-        let entry = Seen::of(SECRET, object, true, &[]).entry;
-        let may_have = |labels: &[(&str, &str)]| {
-            let labels = labels
-                .iter()
-                .map(|(label, value)| ((*label).to_owned(), (*value).to_owned()));
-            let labels: BTreeMap<String, String> = labels.collect();
-            (entry.may_have(&written(&labels)), entry.head().has(&labels))
-        };
-        for own in [&[][..], &[("a/b", "c")], &[("d", ""), ("a/b", "c")]] {
-            assert_eq!(may_have(own), (true, true), "{own:?}");
-        }
-        for other in [
-            &[("a/b", "cc")][..],
-            &[("b", "c")],
-            &[("a/b", "c"), ("g", "h")],
-        ] {
-            assert_eq!(may_have(other), (false, false), "{other:?}");
-        }
-        assert_eq!(may_have(&[("e", "f")]), (true, false), "annotations");
+        assert_eq!(
+            (head.labels.get("b"), head.labels.get("c")),
+            (Some("c"), None)
+        );
+        entry.drop_body();
+        assert_eq!(entry.value(), None);
+        assert_eq!(entry.head, head);
     }
 }

@@ -3,6 +3,7 @@
 mod dependencies;
 mod entry;
 mod objects;
+mod observed;
 mod rest;
 #[cfg(test)]
 mod tests;
@@ -18,13 +19,11 @@ use std::time::Duration;
 
 use provider_composer::reconcile::Reconcile;
 use provider_composer::{Dependency, Key, Lookup, Operator, ResourceKind};
-use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 use tracing::{debug, info, warn};
 
 use dependencies::DependencyIndex;
-use entry::Seen;
 use objects::Objects;
 
 pub(crate) use entry::{Entry, Place};
@@ -33,7 +32,6 @@ pub(crate) use view::{Responses, View, Wanted};
 pub(crate) use watch::follow;
 
 use crate::api::Extent;
-use crate::apply::Digest;
 use crate::origin::Origins;
 use crate::queue::Queue;
 
@@ -247,7 +245,7 @@ impl Cache {
         let definition = Key::new(DEFINITION, "", &format!("{}.{}", kind.plural, kind.group));
         let version = || {
             self.find(&definition)
-                .map(|entry| entry.head().resource_version)
+                .map(|entry| entry.head.resource_version.clone())
         };
         let before = version();
         let pause = sleep(pause);
@@ -289,86 +287,6 @@ impl Cache {
             made.extend(owned.map(|(place, entry)| (place.key(kind), entry.clone())));
         }
         made
-    }
-
-    /// Caches an object. Its body is kept only where the object is a subject, where a composer looked it up, where an operator applied it
-    /// (until [`rest`](Self::rest)), or where it is in the namespace of a subject, whose pods would each be read by itself after a start.
-    /// Others may be as many and as large as their owners like.
-    fn seen(&self, kind: ResourceKind, place: &Place, object: Value, whole: bool) -> Seen {
-        let mut seen = Seen::of(kind, object, whole, &self.managers);
-        let entry = &seen.entry;
-        let mut interests = self.interests.iter();
-        // Administrators create Nodes, and whoever reads one reads all.
-        let is_node = (kind.group, kind.kind) == ("", "Node");
-        let is_inside = |interest: &Interest| {
-            let prefix = interest.prefix.filter(|_| interest.kinds.contains(&kind));
-            prefix.is_some_and(|prefix| place.namespace().starts_with(prefix))
-        };
-        let is_known = entry.is_own() || is_node || self.interests.iter().any(is_inside);
-        let is_wanted = !whole
-            || interests.any(|interest| interest.subject == kind)
-            || (Self::extent(kind) == Extent::Whole && entry.is_small() && is_known);
-        if !is_wanted
-            && self
-                .dependencies()
-                .dependents(kind, place, &[&seen.head])
-                .is_empty()
-        {
-            seen.head_only();
-        }
-        seen
-    }
-
-    /// Takes the response to a read or write of this process.
-    pub(crate) fn learn(&self, key: &Key, object: Value) {
-        let place = Place::of(key);
-        let seen = self.seen(key.kind, &place, object, true);
-        self.take_in(key.kind, &place, seen);
-    }
-
-    /// Takes an object that a composer looked up: its body is kept from now on.
-    pub(crate) fn fetched(&self, key: &Key, object: Value) {
-        let seen = Seen::of(key.kind, object, true, &self.managers);
-        self.take_in(key.kind, &Place::of(key), seen);
-    }
-
-    /// Wakes the dependent subjects, since the watch won't: its event is known by then.
-    fn take_in(&self, kind: ResourceKind, place: &Place, seen: Seen) {
-        let objects = self.objects(kind, place.namespace());
-        let change = objects.and_then(|mut objects| objects.learn(place, seen));
-        if let Some(change) = change {
-            self.changed(kind, place, &change);
-        }
-    }
-
-    /// Takes the result of an apply.
-    pub(crate) fn applied(&self, key: &Key, manager: &'static str, wanted: Digest, object: Value) {
-        let came = crate::apply::managed(&object, true, &[manager]);
-        if let Some(came) = came.first().and_then(|managed| managed.digest) {
-            self.remember(key, manager, wanted, came);
-        }
-        self.learn(key, object);
-    }
-
-    /// Records the digest that results from writing a wanted one.
-    pub(crate) fn remember(&self, key: &Key, manager: &'static str, wanted: Digest, came: Digest) {
-        if let Some(mut objects) = self.objects(key.kind, namespace_of(key)) {
-            objects.remember(&Place::of(key), manager, wanted, came);
-        }
-    }
-
-    /// Whether an object's digest results from the wanted one.
-    pub(crate) fn is_as_wanted(
-        &self,
-        key: &Key,
-        manager: &'static str,
-        wanted: Digest,
-        is: Digest,
-    ) -> bool {
-        let normalized = self
-            .objects(key.kind, namespace_of(key))
-            .and_then(|objects| objects.normalized(&Place::of(key), manager));
-        wanted == is || normalized == Some((wanted, is))
     }
 
     /// Records what a subject looked up.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use provider_composer::reconcile::may_own;
 use provider_composer::{Key, Lookup};
 
-use super::entry::{Entry, Place, Seen};
+use super::entry::{Entry, Place};
 use crate::apply::Digest;
 use crate::head::Head;
 
@@ -46,47 +46,45 @@ pub(crate) struct Objects {
 
 /// The previous and the present state of an object.
 pub(crate) struct Change {
-    pub before: Option<Head>,
-    pub now: Option<Head>,
+    pub before: Option<Arc<Head>>,
+    pub now: Option<Arc<Head>>,
 }
 
 impl Objects {
     /// Takes an object from the watch or from a list. Returns none if it, or something newer, is known already, or if only
     /// its resourceVersion changed.
-    pub(crate) fn saw(&mut self, place: &Place, seen: Seen) -> Option<Change> {
-        let Seen { entry, head } = seen;
-        self.reached = self.reached.max(head.version());
-        let before = self.head(place);
-        let known = before.as_ref().is_some_and(|before| {
-            before.resource_version == head.resource_version || before.version() > head.version()
+    pub(crate) fn saw(&mut self, place: &Place, seen: Entry) -> Option<Change> {
+        self.reached = self.reached.max(seen.head.version());
+        let is_known = self.entries.get(place).is_some_and(|known| {
+            known.head.resource_version == seen.head.resource_version
+                || known.head.version() > seen.head.version()
         });
-        if known {
-            return None;
+        match is_known {
+            true => None,
+            false => self.put(place, seen),
         }
-        self.put(place, before, head, entry)
     }
 
     /// Removes an object that the watch reports as deleted.
     pub(crate) fn saw_deleted(&mut self, place: &Place, version: u64) -> Option<Change> {
         self.reached = self.reached.max(version);
-        let before = self.head(place)?;
-        (before.version() <= version).then(|| self.remove(place, before))
+        let is_newer = self.entries.get(place)?.head.version() > version;
+        match is_newer {
+            true => None,
+            false => self.remove(place),
+        }
     }
 
     /// Ends a list: objects that aren't in it and aren't newer are removed.
     pub(crate) fn listed(&mut self, seen: &BTreeSet<Place>, version: u64) -> Vec<(Place, Change)> {
         self.reached = self.reached.max(version);
-        let unseen: Vec<Place> = self
+        let unseen = self
             .entries
-            .keys()
-            .filter(|place| !seen.contains(*place))
-            .cloned()
-            .collect();
+            .iter()
+            .filter(|(place, entry)| !seen.contains(*place) && entry.head.version() <= version);
+        let unseen: Vec<Place> = unseen.map(|(place, _)| place.clone()).collect();
         let gone = unseen.into_iter().filter_map(|place| {
-            let before = self
-                .head(&place)
-                .filter(|before| before.version() <= version)?;
-            let change = self.remove(&place, before);
+            let change = self.remove(&place)?;
             Some((place, change))
         });
         gone.collect()
@@ -95,16 +93,15 @@ impl Objects {
     /// Takes the response to a write or read of this process. A response that is older than the watch's position is
     /// ignored, because taking it would restore a deleted object. A newer one is a change like any other, and known
     /// already when the watch shows it.
-    pub(crate) fn learn(&mut self, place: &Place, seen: Seen) -> Option<Change> {
-        let Seen { entry, head } = seen;
-        let before = self.head(place);
-        let same = before
-            .as_ref()
-            .is_some_and(|before| before.resource_version == head.resource_version);
-        if !same && head.version() <= self.reached {
+    pub(crate) fn learn(&mut self, place: &Place, seen: Entry) -> Option<Change> {
+        let is_same_version = self
+            .entries
+            .get(place)
+            .is_some_and(|known| known.head.resource_version == seen.head.resource_version);
+        if !is_same_version && seen.head.version() <= self.reached {
             return None;
         }
-        self.put(place, before, head, entry).filter(|_| !same)
+        self.put(place, seen).filter(|_| !is_same_version)
     }
 
     /// Returns one object. While the state isn't live, a missing object may have been created meanwhile.
@@ -126,7 +123,7 @@ impl Objects {
             .take_while(move |(place, _)| place.is_in(namespace))
     }
 
-    /// All objects with a label, and operators' own that may have it. The first time that its key is asked for, all objects are parsed.
+    /// All objects with a label, and operators' own that may have it.
     pub(crate) fn with_label(
         &mut self,
         label: &str,
@@ -135,8 +132,11 @@ impl Objects {
         if !self.labelled.contains_key(label) {
             let mut values: HashMap<String, BTreeSet<Place>> = HashMap::new();
             for (place, entry) in &self.entries {
-                if let Some(value) = entry.head().labels.remove(label) {
-                    values.entry(value).or_default().insert(place.clone());
+                if let Some(value) = entry.head.labels.get(label) {
+                    values
+                        .entry(value.to_owned())
+                        .or_default()
+                        .insert(place.clone());
                 }
             }
             self.labelled.insert(label.to_owned(), values);
@@ -167,7 +167,7 @@ impl Objects {
     /// Drops the body of an object.
     pub(crate) fn drop_body(&mut self, place: &Place) {
         if let Some(entry) = self.entries.get_mut(place) {
-            entry.head_only();
+            entry.drop_body();
         }
         self.note_cut(place);
     }
@@ -194,67 +194,62 @@ impl Objects {
         };
     }
 
-    fn head(&self, place: &Place) -> Option<Head> {
-        self.entries.get(place).map(Entry::head)
-    }
-
-    fn put(
-        &mut self,
-        place: &Place,
-        before: Option<Head>,
-        now: Head,
-        entry: Entry,
-    ) -> Option<Change> {
+    fn put(&mut self, place: &Place, entry: Entry) -> Option<Change> {
+        let now = Arc::clone(&entry.head);
+        let replaced = self.entries.get(place);
+        let is_same = replaced.is_some_and(|replaced| replaced.is_same(&entry));
+        let replaced = self.entries.insert(place.clone(), entry);
+        let before = replaced.map(|replaced| replaced.head);
         if let Some(before) = &before {
             self.disown(place, before);
         }
-        self.relabel(place, before.as_ref(), Some(&now));
+        self.relabel(place, before.as_deref(), Some(&now));
         if let Some(owner) = now.controller() {
             let owned = self.owned.entry(owner.uid.clone()).or_default();
             owned.insert(place.clone());
         }
-        let is_same = |replaced: &Entry| replaced.is_same(&entry);
-        let same = self.entries.get(place).is_some_and(is_same);
-        self.entries.insert(place.clone(), entry);
         self.note_cut(place);
-        (!same).then_some(Change {
+        (!is_same).then_some(Change {
             before,
             now: Some(now),
         })
     }
 
-    fn remove(&mut self, place: &Place, before: Head) -> Change {
-        self.entries.remove(place);
+    fn remove(&mut self, place: &Place) -> Option<Change> {
+        let before = self.entries.remove(place)?.head;
         self.note_cut(place);
         self.disown(place, &before);
         self.relabel(place, Some(&before), None);
         self.normalized.retain(|(other, _), _| other != place);
-        Change {
+        Some(Change {
             before: Some(before),
             now: None,
-        }
+        })
     }
 
     /// Notes an object by the labels that lists have asked for.
     fn relabel(&mut self, place: &Place, before: Option<&Head>, now: Option<&Head>) {
         for (label, values) in &mut self.labelled {
-            let value = |head: Option<&Head>| head.and_then(|head| head.labels.get(label)).cloned();
-            let (before, now) = (value(before), value(now));
+            let before = before.and_then(|head| head.labels.get(label));
+            let now = now.and_then(|head| head.labels.get(label));
             if before == now {
                 continue;
             }
             if let Some(before) = before {
-                withdraw(values, &before, place);
+                withdraw(values, before, place);
             }
             if let Some(now) = now {
-                values.entry(now).or_default().insert(place.clone());
+                values
+                    .entry(now.to_owned())
+                    .or_default()
+                    .insert(place.clone());
             }
         }
     }
 
     /// Notes whether an object is an operator's own and has more labels than are kept.
     fn note_cut(&mut self, place: &Place) {
-        match self.entries.get(place).is_some_and(Entry::may_be_cut) {
+        match self.entries.get(place).is_some_and(Entry::is_cut) {
             true => self.cut.insert(place.clone()),
             false => self.cut.remove(place),
         };

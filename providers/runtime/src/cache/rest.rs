@@ -3,8 +3,7 @@
 use provider_composer::ResourceKind;
 use provider_composer::reconcile::Reconcile;
 
-use super::{Cache, Place, namespace_of};
-use crate::head::Head;
+use super::{Cache, namespace_of};
 
 impl Cache {
     /// Drops the bodies of a subject's objects that no composer has looked up, once everything is as wanted. Whether they still are is
@@ -22,15 +21,13 @@ impl Cache {
                 continue;
             };
             let dependencies = self.dependencies();
-            let is_looked_up = |place: &Place, heads: &[&Head]| {
-                let dependents = dependencies.dependents(kind, place, heads);
-                !dependents.is_empty()
-            };
             let prefix = reconcile.operator.namespace_prefix();
             let owned = objects.owned(prefix, reconcile.subject, uid);
             let unread = owned.filter(|&(place, entry)| {
-                // Most are looked up by their names: only for the others are labels parsed.
-                entry.whole && !is_looked_up(place, &[]) && !is_looked_up(place, &[&entry.head()])
+                entry.is_whole()
+                    && dependencies
+                        .dependents(kind, place, &[&*entry.head])
+                        .is_empty()
             });
             let unread: Vec<_> = unread.map(|(place, _)| place.clone()).collect();
             for place in &unread {

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use provider_composer::{
     Composed, Failure, ObservedState, Reason, Resource, Selection, Source, Use,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::*;
@@ -63,7 +63,7 @@ fn saw(cache: &Cache, key: &Key, version: u64) {
     let change = cache
         .objects(key.kind, "default")
         .unwrap()
-        .saw(&place, seen);
+        .saw(&place, seen.unwrap());
     if let Some(change) = change {
         cache.changed(key.kind, &place, &change);
     }
@@ -120,8 +120,8 @@ async fn change_of_the_version_alone_wakes_no_dependent() {
     assert_eq!(woken(&cache).await, None);
     let versions: Vec<String> = {
         let objects = cache.objects(SECRET, "default").unwrap();
-        let heads = objects.within("default").map(|(_, entry)| entry.head());
-        heads.map(|head| head.resource_version).collect()
+        let heads = objects.within("default").map(|(_, entry)| &entry.head);
+        heads.map(|head| head.resource_version.clone()).collect()
     };
     assert_eq!(versions, ["3"]);
     cache.learn(&key, versioned("4", "b"));
@@ -146,7 +146,7 @@ fn foreign_objects_take_little_memory_however_large_they_are() {
             });
             let object = json!({ "metadata": metadata, "data": long });
             let place = Place::new("b", &number.to_string());
-            let seen = cache.seen(kind, &place, object, whole);
+            let seen = cache.seen(kind, &place, object, whole).unwrap();
             cache.objects(kind, "b").unwrap().saw(&place, seen);
         }
         let objects = cache.objects(kind, "b").unwrap();
@@ -165,7 +165,7 @@ fn nodes_are_kept_before_anyone_reads_them_unless_they_are_large() {
         let object =
             json!({ "metadata": { "name": "a", "resourceVersion": "1", "labels": labels } });
         let seen = cache.seen(kind, &Place::new("", "a"), object, true);
-        seen.entry.whole
+        seen.unwrap().is_whole()
     };
     assert!(is_whole(Node::KIND, "hypervisor"));
     assert!(!is_whole(Node::KIND, &"x".repeat(64 * 1024)));
@@ -182,7 +182,7 @@ fn pods_in_the_namespace_of_a_subject_are_kept_before_anyone_reads_them() {
         let object = json!({ "metadata": metadata, "spec": { "nodeName": "b" } });
         let place = Place::new(namespace, "a");
         let seen = cache.seen(Pod::KIND, &place, object, true);
-        seen.entry.whole
+        seen.unwrap().is_whole()
     };
     assert!(is_whole("agents-prod", "agent"));
     assert!(!is_whole("agents-prod", &"x".repeat(64 * 1024)));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use provider_composer::{ExternalRequest, Key, Lookup, ResourceKind, Selection, Source};
 use serde_json::Value;
 
-use super::entry::{Entry, Place, written};
+use super::entry::{Entry, Place};
 use super::{Cache, State};
 use crate::external::ExternalSystems;
 
@@ -64,9 +64,9 @@ impl<'a> View<'a> {
     }
 
     fn read(&self, key: Key, entry: &Entry) -> Lookup<Arc<Value>> {
-        match entry.whole {
-            true => Lookup::Found(Arc::new(entry.value())),
-            false => self.want(Wanted::Object(key)),
+        match entry.value() {
+            Some(object) => Lookup::Found(Arc::new(object)),
+            None => self.want(Wanted::Object(key)),
         }
     }
 
@@ -84,23 +84,22 @@ impl<'a> View<'a> {
         if let Lookup::Unknown(why) = objects.find(&Place::first_in(namespace)) {
             return Lookup::Unknown(why);
         }
-        let written = written(labels);
         let first = labels.first_key_value();
         let candidates: Box<dyn Iterator<Item = (&Place, &Entry)> + '_> = match first {
             Some((label, value)) if !kind.namespaced => Box::new(objects.with_label(label, value)),
             _ => Box::new(objects.within(namespace)),
         };
-        let candidates = candidates.filter(|(_, entry)| entry.may_have(&written));
         let lookups = candidates.filter_map(|(place, entry)| {
-            let (key, head) = (place.key(kind), entry.head());
-            match head.has(labels) {
-                true => Some(look(key, entry)),
-                // One of ours, by which something may be decided. Others may have as many as their owners like.
-                false if head.is_cut && !entry.managed.is_empty() => Some(Lookup::Unknown(format!(
-                    "{key} has more labels than the operator keeps: remove those that others have added"
-                ))),
-                false => None,
+            if entry.head.has(labels) {
+                return Some(look(place.key(kind), entry));
             }
+            // One of ours, by which something may be decided. Others may have as many as their owners like.
+            entry.is_cut().then(|| {
+                Lookup::Unknown(format!(
+                    "{} has more labels than the operator keeps: remove those that others have added",
+                    place.key(kind)
+                ))
+            })
         });
         lookups.collect()
     }

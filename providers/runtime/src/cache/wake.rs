@@ -56,7 +56,8 @@ impl Cache {
         if kind == DEFINITION {
             self.definitions.notify_waiters();
         }
-        let heads: Vec<&Head> = change.before.iter().chain(&change.now).collect();
+        let heads = change.before.iter().chain(&change.now);
+        let heads: Vec<&Head> = heads.map(|head| &**head).collect();
         let mut ids: BTreeSet<Id> = BTreeSet::new();
         ids.extend(
             self.dependencies()

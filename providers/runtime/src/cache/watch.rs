@@ -7,7 +7,6 @@ use std::time::Duration;
 use futures::TryStreamExt;
 use kube::core::WatchEvent;
 use provider_composer::ResourceKind;
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 use tracing::warn;
@@ -17,7 +16,6 @@ use super::entry::Place;
 use super::objects::State;
 use crate::api::{Api, ApiError, Extent};
 use crate::backoff::Backoff;
-use crate::head::Head;
 use crate::origin::Origin;
 
 /// How long the last state is valid while the watch is broken: a restart of the API server isn't reported.
@@ -229,6 +227,7 @@ impl Follower<'_> {
         object["kind"] = self.kind.kind.into();
         let is_whole = self.extent == Extent::Whole;
         let seen = self.cache.seen(self.kind, &place, object, is_whole);
+        let seen = seen.ok_or(ApiError::Metadata)?;
         let change = self
             .cache
             .objects(self.kind, self.namespace)
@@ -295,14 +294,12 @@ impl Follower<'_> {
     }
 }
 
-/// Returns where an object is, if all that the runtime reads of its metadata can be understood.
+/// Returns where an object is.
 fn place_of(object: &Value) -> Result<Place, ApiError> {
     let metadata = &object["metadata"];
     let namespace = metadata["namespace"].as_str().unwrap_or_default();
-    match (metadata["name"].as_str(), Head::deserialize(metadata)) {
-        (Some(name), Ok(_)) => Ok(Place::new(namespace, name)),
-        _ => Err(ApiError::Metadata),
-    }
+    let name = metadata["name"].as_str().ok_or(ApiError::Metadata)?;
+    Ok(Place::new(namespace, name))
 }
 
 fn version_of(object: &Value) -> Option<String> {

@@ -62,7 +62,7 @@ struct Subject<'a> {
     guard: &'a LeaseGuard,
     key: Key,
     resource: Value,
-    head: Head,
+    head: Arc<Head>,
 }
 
 /// What each attempt to compose in one reconcile observes alike. Otherwise responses of a slow system could expire while others are read, and
@@ -169,15 +169,14 @@ impl Controller {
             return Outcome::Failed;
         }
         let began = Instant::now();
-        let resource = entry.value();
-        let head = Head::of(&resource);
+        let resource = entry.value().unwrap_or_default();
         let subject = Subject {
             id,
             operator: operator.as_ref(),
             guard,
             key,
             resource,
-            head,
+            head: entry.head,
         };
         let (outcome, worked) = metered(self.subject(&subject)).await;
         let (name, took) = (operator.name(), began.elapsed());
@@ -287,7 +286,7 @@ impl Controller {
     /// Whether the subject is as it was when its reconcile began, as far as that is known.
     fn is_current(&self, subject: &Subject<'_>) -> bool {
         let entry = self.cache.find(&subject.key).found();
-        entry.is_some_and(|entry| entry.head().resource_version == subject.head.resource_version)
+        entry.is_some_and(|entry| entry.head.resource_version == subject.head.resource_version)
     }
 
     async fn set_finalizer(&self, subject: &Subject<'_>, wanted: bool) -> Result<(), ApiError> {

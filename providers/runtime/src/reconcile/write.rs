@@ -92,7 +92,7 @@ impl Controller {
         match write {
             Write::Apply(object) => self.apply(subject, key, object, entry).await,
             Write::Label { labels, .. } => {
-                let head = entry.map(|entry| entry.head()).unwrap_or_default();
+                let head = entry.map(|entry| entry.head).unwrap_or_default();
                 let is_current = write.is_for(Some(head.resource_version.as_str()));
                 self.label(subject, key, labels, &head, is_current).await
             }
@@ -138,7 +138,7 @@ impl Controller {
             Step::Apply => {}
             Step::Look => return Ok(Ok(Effect::Outdated)),
         }
-        let uid = entry.map(|entry| entry.head().uid);
+        let uid = entry.map(|entry| entry.head.uid.clone());
         let applied = self
             .api
             .apply(subject.guard, manager, key, uid.as_deref(), object)
@@ -164,8 +164,7 @@ impl Controller {
         is_current: bool,
     ) -> One {
         let mut wanted = labels.as_object().into_iter().flatten();
-        if wanted.all(|(label, value)| head.labels.get(label).map(String::as_str) == value.as_str())
-        {
+        if wanted.all(|(label, value)| head.labels.get(label) == value.as_str()) {
             return Ok(Ok(Effect::Nothing));
         }
         if !is_current {
@@ -261,13 +260,12 @@ impl Controller {
             self.cache.is_known(known, kind, subject.namespace())
         });
         for (key, entry) in pruned {
-            let head = entry.head();
             let deleted = self
                 .api
                 .delete(
                     subject.guard,
                     &key,
-                    &head,
+                    &entry.head,
                     reconcile.waits_for_pods(key.kind),
                 )
                 .await;
@@ -341,7 +339,7 @@ impl Written {
 impl Subject<'_> {
     /// What is known of an object.
     fn existing(&self, entry: &Entry) -> Existing {
-        let (head, managed) = (entry.head(), entry.managed_by(self.operator.name()));
+        let (head, managed) = (&entry.head, entry.managed_by(self.operator.name()));
         Existing {
             controller: match head.controller() {
                 None => reconcile::Controller::None,
@@ -357,7 +355,7 @@ impl Subject<'_> {
                 Some(managed) if managed.applied => Management::Applied,
                 Some(_) => Management::Created,
             },
-            is_temporary: head.annotations.contains_key(WHILE_WANTED),
+            is_temporary: head.annotations.get(WHILE_WANTED).is_some(),
             is_deleted: head.is_deleted(),
         }
     }

@@ -50,7 +50,7 @@ fn secrets(names: &[&str]) -> Cache {
         let metadata = json!({ "name": name, "namespace": "default", "resourceVersion": "1" });
         let place = Place::new("default", name);
         let object = json!({ "metadata": metadata });
-        let seen = cache.seen(SECRET, &place, object, false);
+        let seen = cache.seen(SECRET, &place, object, false).unwrap();
         cache.objects(SECRET, "default").unwrap().saw(&place, seen);
     }
     cache
@@ -115,7 +115,8 @@ fn list_is_unknown_while_an_own_object_has_more_labels_than_are_kept() {
             "name": "one", "namespace": "default", "resourceVersion": "1", "labels": labels, "managedFields": fields,
         });
         let place = Place::new("default", "one");
-        let seen = cache.seen(SECRET, &place, json!({ "metadata": metadata }), false);
+        let object = json!({ "metadata": metadata });
+        let seen = cache.seen(SECRET, &place, object, false).unwrap();
         cache.objects(SECRET, "default").unwrap().saw(&place, seen);
         let mut responses = Responses::new();
         let view = View::new(&cache, &external, &failed, &mut responses);

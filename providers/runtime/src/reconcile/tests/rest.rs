@@ -62,7 +62,7 @@ async fn bodies_that_nobody_looked_up_are_dropped_and_neither_read_nor_missed() 
     let watches = join_all([THING, WIDGET].map(|kind| follow(cache, &api, kind, "")));
     let has_body = |name: &str| {
         let entry = cache.find(&Key::new(WIDGET, "a", name)).found();
-        entry.map(|entry| entry.whole)
+        entry.map(|entry| entry.is_whole())
     };
     let value = || server.get(WIDGET, "a", "unread").unwrap()["spec"]["a"].clone();
     during(join(watches, controller.work()), async {
