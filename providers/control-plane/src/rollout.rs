@@ -1,6 +1,7 @@
 //! How a control plane comes from one release to another, phase by phase, and back when one fails.
 
 mod completion;
+mod phase;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use provider_openstack::table::Tags;
 use crate::graph::{Node, Step};
 use crate::node_state::{NodeState, NodeStates, is_optional};
 use crate::recipe::Recipe;
+use phase::{following, is_under_way, reason};
 
 /// How long a phase may take.
 pub const TIMEOUT: SignedDuration = SignedDuration::from_mins(30);
@@ -370,32 +372,5 @@ impl Change<'_> {
             wake: shown,
             releases: self.view.all(self.good),
         }
-    }
-}
-
-fn is_under_way(phase: UpdatePhase) -> bool {
-    (UpdatePhase::Validating..=UpdatePhase::Verifying).contains(&phase)
-}
-
-fn following(phase: UpdatePhase) -> UpdatePhase {
-    match phase {
-        UpdatePhase::Validating => UpdatePhase::UpdatingInfra,
-        UpdatePhase::UpdatingInfra => UpdatePhase::UpdatingKeystone,
-        UpdatePhase::UpdatingKeystone => UpdatePhase::UpdatingServices,
-        UpdatePhase::UpdatingServices => UpdatePhase::Verifying,
-        _ => UpdatePhase::Complete,
-    }
-}
-
-/// The reason of a condition while a phase is under way.
-fn reason(phase: UpdatePhase) -> Reason {
-    match phase {
-        UpdatePhase::Idle | UpdatePhase::Complete => Reason::Ready,
-        UpdatePhase::Validating => Reason::Validating,
-        UpdatePhase::UpdatingInfra => Reason::UpdatingInfra,
-        UpdatePhase::UpdatingKeystone => Reason::UpdatingKeystone,
-        UpdatePhase::UpdatingServices => Reason::UpdatingServices,
-        UpdatePhase::Verifying => Reason::Verifying,
-        UpdatePhase::RollingBack => Reason::RollingBack,
     }
 }
