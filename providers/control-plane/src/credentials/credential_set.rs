@@ -34,6 +34,13 @@ pub(crate) struct Credential {
     pub(crate) leaves: bool,
 }
 
+impl Credential {
+    /// The number of the only credential that may replace it.
+    pub(crate) fn successor(&self) -> u32 {
+        self.number + 1
+    }
+}
+
 /// What a service runs with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Used {
@@ -217,7 +224,7 @@ impl CredentialSet {
             let room = wanted
                 .iter()
                 .all(|other| [base.number, *next].contains(other));
-            room && *next == base.number + 1
+            room && *next == base.successor()
         });
         wanted.extend(next);
         let usable = |number: u32| self.get(number).filter(|next| next.usable);
@@ -258,20 +265,24 @@ fn used(observed: &ObservedState<'_>, namespace: &str, user: &ServiceUser) -> Re
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn id(number: u32) -> String {
         format!("id-{number}")
     }
 
-    /// Usable credentials of these numbers, of which one was handed out and has arrived, and one is used.
-    fn set(numbers: &[u32], sent: u32, used: u32) -> CredentialSet {
-        let credentials = numbers.iter().map(|number| Credential {
-            number: *number,
-            id: Some(id(*number)),
+    /// Usable credentials by number, with the time at which each was made, of which one was handed out and has arrived, and one is used.
+    pub(crate) fn usable_set(
+        made: impl IntoIterator<Item = (u32, Option<Timestamp>)>,
+        sent: u32,
+        used: u32,
+    ) -> CredentialSet {
+        let credentials = made.into_iter().map(|(number, made)| Credential {
+            number,
+            id: Some(id(number)),
             usable: true,
-            made: None,
+            made,
             leaves: false,
         });
         CredentialSet {
@@ -280,6 +291,10 @@ mod tests {
             delivered: Some(id(sent)),
             used: Used::Id(id(used)),
         }
+    }
+
+    fn set(numbers: &[u32], sent: u32, used: u32) -> CredentialSet {
+        usable_set(numbers.iter().map(|number| (*number, None)), sent, used)
     }
 
     fn wanted(set: &CredentialSet, next: Option<u32>, named: &[u32]) -> Vec<u32> {

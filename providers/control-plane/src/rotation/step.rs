@@ -185,7 +185,7 @@ pub(super) fn step(
         && !current.leaves
     {
         match due <= now {
-            true => memory.next = Some(current.number + 1),
+            true => memory.next = Some(current.successor()),
             false => wake = Some(due),
         }
     }
@@ -226,7 +226,7 @@ fn handed_out(
     }
     memory.previous = memory.previous.filter(other);
     // Asked for and there, or overtaken: nothing is asked for any more.
-    memory.next = memory.next.filter(|next| *next == current.number + 1);
+    memory.next = memory.next.filter(|next| *next == current.successor());
     memory
 }
 
@@ -252,7 +252,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::credentials::Used;
+    use crate::credentials::usable_set;
 
     const DAY: Duration = Duration::from_secs(86_400);
     const SCHEDULE: Schedule = Schedule {
@@ -267,25 +267,12 @@ mod tests {
         Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * number)
     }
 
-    fn id(number: u32) -> String {
-        format!("id-{number}")
-    }
-
     /// Credentials by number, with the day on which each was made, of which one was handed out and one is used.
-    fn set(made: &[(u32, i64)], sent: u32, used: u32) -> CredentialSet {
-        let credentials = made.iter().map(|(number, made)| Credential {
-            number: *number,
-            id: Some(id(*number)),
-            usable: true,
-            made: Some(day(*made)),
-            leaves: false,
-        });
-        CredentialSet {
-            credentials: credentials.collect(),
-            sent: Some(id(sent)),
-            delivered: Some(id(sent)),
-            used: Used::Id(id(used)),
-        }
+    fn set(days: &[(u32, i64)], sent: u32, used: u32) -> CredentialSet {
+        let days = days
+            .iter()
+            .map(|(number, made)| (*number, Some(day(*made))));
+        usable_set(days, sent, used)
     }
 
     fn memory(current: u32, previous: Option<u32>, rotated: i64) -> Memory {
