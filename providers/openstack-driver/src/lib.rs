@@ -27,7 +27,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use provider_control_plane::credentials::{flavors as nova_flavors, keystone, neutron};
+use provider_control_plane::credentials::{
+    flavors as nova_flavors, keystone, neutron, rabbitmq as alarms,
+};
 use provider_hypervisor_pool::nova;
 use provider_runtime::{Driver, DriverError};
 use serde_json::Value;
@@ -223,3 +225,5 @@ impl Flavors {
 }
 
 driver!(Flavors, nova_flavors::SYSTEM);
+
+driver!(RabbitMq, alarms::SYSTEM, alarms::VALID);

@@ -1,15 +1,10 @@
 //! The driver of RabbitMQ's management API, as far as its alarms are read
 //! (<https://www.rabbitmq.com/docs/http-api-reference#get-apihealthchecksalarms>).
 
-use std::time::Duration;
-
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use hyper::Method;
 use provider_control_plane::credentials::rabbitmq::{
-    Access, Alarm, AlarmResource, Answer, Member, Query, SYSTEM, VALID,
+    Access, Alarm, AlarmResource, Answer, Member, Query,
 };
-use provider_runtime::{Driver, DriverError};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -27,27 +22,15 @@ const WHAT: &str = "the request for its alarms";
 /// The driver of RabbitMQ's management API. Each request has a connection of its own.
 pub struct RabbitMq;
 
-impl Driver for RabbitMq {
-    fn system(&self) -> &'static str {
-        SYSTEM
+impl RabbitMq {
+    pub(crate) async fn answer(&self, query: &str) -> Result<Value, Error> {
+        let query: Query = request(query)?;
+        let alarms = alarms(query.access).await;
+        response(alarms.unwrap_or_else(|error| Answer::Unknown(error.to_string())))
     }
 
-    fn validity(&self) -> Duration {
-        Duration::from_secs(VALID.into())
-    }
-
-    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
-        async move {
-            let query: Query = request(query)?;
-            let alarms = alarms(query.access).await;
-            let answer = alarms.unwrap_or_else(|error| Answer::Unknown(error.to_string()));
-            Ok(response(answer)?)
-        }
-        .boxed()
-    }
-
-    fn call<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
-        async { Err(Error::NotUnderstood.into()) }.boxed()
+    pub(crate) async fn carry_out(&self, _: &str) -> Result<(), Error> {
+        Err(Error::NotUnderstood)
     }
 }
 
