@@ -1,7 +1,6 @@
 //! From serde's types to the wire.
 
 mod collections;
-mod keys;
 
 use serde::ser::{Serialize, Serializer};
 

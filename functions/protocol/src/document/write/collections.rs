@@ -5,9 +5,8 @@ use serde::ser::{
     SerializeTupleStruct, SerializeTupleVariant,
 };
 
-use super::keys::KeyWriter;
 use super::{DocumentError, Writer};
-use crate::document::wire::{self, Fields, Payload};
+use crate::document::wire::{self, Fields, Kind, Payload};
 
 /// Writes the fields of an object.
 pub(super) struct FieldsWriter<'a> {
@@ -115,9 +114,29 @@ impl SerializeMap for FieldsWriter<'_> {
     type Ok = ();
     type Error = DocumentError;
 
+    /// A number or a bool is written as its text, as serde_json does.
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), DocumentError> {
         self.entry = wire::open(self.out, wire::ENTRY);
-        key.serialize(KeyWriter(self.out))
+        let start = self.out.len();
+        key.serialize(Writer(self.out))?;
+        // Almost every key is a string. As a key, it differs in its first byte alone.
+        if let [wire::STRING, length, ..] = self.out[start..]
+            && length > 0
+        {
+            self.out[start] = wire::ENTRY_KEY;
+            return Ok(());
+        }
+        let text = match Kind::of(&self.out[start..])? {
+            Kind::String(_) => String::new(),
+            Kind::Number(number) => number.to_string(),
+            Kind::Bool(value) => value.to_string(),
+            Kind::Null | Kind::Struct(_) | Kind::List(_) => {
+                return Err(DocumentError::new("the key of an object must be a string"));
+            }
+        };
+        self.out.truncate(start);
+        wire::put_text_key(self.out, &text);
+        Ok(())
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DocumentError> {
