@@ -15,8 +15,8 @@ use k8s_openapi::api::networking::v1::Ingress;
 use provider_composer::Custom;
 use provider_glance::Glance;
 use provider_openstack_fixtures::documents::{self, RBD};
-use provider_openstack_fixtures::{Cluster, assert_recovers, shown};
-use serde_json::json;
+use provider_openstack_fixtures::{Cluster, assert_recovers, difference, shown};
+use serde_json::{Value, json};
 
 const GLANCE: Glance = Glance;
 
@@ -53,16 +53,25 @@ fn given(store: &str) -> Cluster {
     cluster
 }
 
-#[rstest::rstest]
-#[case("rbd", RBD)]
-#[case("file", FILE)]
-#[case("s3", S3)]
-#[case("several", SEVERAL)]
-fn all_that_glance_is_made_of(#[case] name: &str, #[case] store: &str) {
-    let mut cluster = given(store);
+/// All that a Glance is made of.
+fn composed(mut cluster: Cluster) -> Value {
     let answer = cluster.settle(&GLANCE, "glance");
     assert_eq!(cluster.condition(&GLANCE, "glance", "Ready").0, "True");
-    insta::assert_yaml_snapshot!(name, shown(&answer));
+    shown(&answer)
+}
+
+#[test]
+fn glance_is_composed() {
+    insta::assert_yaml_snapshot!("file", composed(given(FILE)));
+}
+
+#[rstest::rstest]
+#[case("rbd", RBD)]
+#[case("s3", S3)]
+#[case("several", SEVERAL)]
+fn glance_with_another_store_is_composed(#[case] name: &str, #[case] store: &str) {
+    let with_files = composed(given(FILE));
+    insta::assert_yaml_snapshot!(name, difference(&with_files, &composed(given(store))));
 }
 
 #[test]
@@ -82,19 +91,19 @@ fn each_replica_keeps_images_and_makes_room() {
     cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
         glance["spec"]["cache"] = json!({ "size": "5Gi" });
     });
-    let answer = cluster.settle(&GLANCE, "glance");
-    insta::assert_yaml_snapshot!("cache", shown(&answer));
+    let without_cache = composed(given(FILE));
+    insta::assert_yaml_snapshot!("cache", difference(&without_cache, &composed(cluster)));
 }
 
 #[rstest::rstest]
-#[case::staged(|_: &mut serde_json::Value| {}, "2052Gi")]
-#[case::cached(|spec: &mut serde_json::Value| spec["cache"] = json!({ "size": "5Gi" }), "2062Gi")]
+#[case::staged(|_: &mut Value| {}, "2052Gi")]
+#[case::cached(|spec: &mut Value| spec["cache"] = json!({ "size": "5Gi" }), "2062Gi")]
 #[case::set(
-    |spec: &mut serde_json::Value| spec["resources"] = json!({ "limits": { "ephemeral-storage": "100Gi" } }),
+    |spec: &mut Value| spec["resources"] = json!({ "limits": { "ephemeral-storage": "100Gi" } }),
     "100Gi"
 )]
 fn glance_has_ephemeral_storage_for_its_images(
-    #[case] change: fn(&mut serde_json::Value),
+    #[case] change: fn(&mut Value),
     #[case] limit: &str,
 ) {
     let mut cluster = given(FILE);
