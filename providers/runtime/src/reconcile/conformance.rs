@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use futures::future::{join, join_all};
 use k8s_openapi::api::apps::v1::Deployment;
 use provider_composer::{Key, Operator, Resource, ResourceKind};
 use provider_composer_testing::conformance::{CASES, Runtime, SUBJECT};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use crate::cache::follow;
-use crate::testing::{CONFIG_MAP, SECRET, Server, controller, during};
+use crate::testing::{CONFIG_MAP, SECRET, Server, controller, working};
 
 /// Longer than anything takes that isn't retried.
 const SETTLED: Duration = Duration::from_secs(30);
@@ -51,9 +49,7 @@ impl Runtime for OnServer {
         let kinds = [SUBJECT, CONFIG_MAP, SECRET, Deployment::KIND];
         self.executor.block_on(async {
             let controller = controller(&self.server, vec![operator], Vec::new());
-            let api = self.server.api();
-            let watches = kinds.map(|kind| follow(&controller.cache, &api, kind, ""));
-            during(join(join_all(watches), controller.work()), sleep(SETTLED)).await;
+            working(&controller, &kinds, sleep(SETTLED)).await;
         });
     }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, join, join_all};
+use futures::future::{BoxFuture, join_all};
 use provider_composer::{
     Composed, DesiredState, ExternalRequest, Failure, ObservedState, Reason, ResourceKind, Use,
 };
@@ -23,7 +23,9 @@ use super::*;
 use crate::cache::{Place, State, follow};
 use crate::driver::{Driver, DriverError};
 use crate::testing::facts;
-use crate::testing::{CONFIG_MAP, SECRET, Server, THING, composed, controller, during, until};
+use crate::testing::{
+    CONFIG_MAP, SECRET, Server, THING, composed, controller, during, until, working,
+};
 
 /// Composes nothing and keeps every ConfigMap that it observes. A kind that it can't read recovers right after the
 /// lookup.
@@ -182,10 +184,7 @@ async fn slow_external_systems_do_not_hold_up_other_subjects() {
         let slow = json!({ "metadata": { "finalizers": ["test/thing"], "labels": labels } });
         server.put(THING, "a", &format!("slow-{number}"), slow);
     }
-    let api = server.api();
-    let watches =
-        join_all([THING, CONFIG_MAP].map(|kind| follow(&controller.cache, &api, kind, "")));
-    during(join(watches, controller.work()), async {
+    working(&controller, &[THING, CONFIG_MAP], async {
         until("requests", || asked.load(Ordering::Relaxed) >= WORKERS).await;
         server.put(THING, "a", "fast", thing());
         let reconciled = until("the fast one", || {
@@ -206,10 +205,7 @@ async fn only_what_needs_a_person_is_a_warning() {
         let metadata = json!({ "finalizers": ["test/thing"], "labels": { "fails": fails } });
         server.put(THING, "a", name, json!({ "metadata": metadata }));
     }
-    let api = server.api();
-    let watches =
-        join_all([THING, CONFIG_MAP].map(|kind| follow(&controller.cache, &api, kind, "")));
-    during(join(watches, controller.work()), async {
+    working(&controller, &[THING, CONFIG_MAP], async {
         until("events", || server.state().events.len() == 2).await;
         let mut events = server.state().events.clone();
         events.sort_by_key(|event| event["regarding"]["name"].to_string());
@@ -260,18 +256,12 @@ async fn reconcile_that_reached_the_limit_of_rounds_goes_on_and_reads_nothing_tw
         let thing = json!({ "metadata": { "labels": labels } });
         server.put(THING, "a", "one", thing);
         let controller = controller(&server, vec![Box::new(Climber)], Vec::new());
-        let api = server.api();
-        let watches =
-            join_all([THING, SECRET].map(|kind| follow(&controller.cache, &api, kind, "")));
         let has_seen = || {
             let thing = server.get(THING, "a", "one");
             thing.is_some_and(|thing| thing["status"]["seen"] == true)
         };
-        during(
-            join(watches, controller.work()),
-            until("the last Secret", has_seen),
-        )
-        .await;
+        let all = until("the last Secret", has_seen);
+        working(&controller, &[THING, SECRET], all).await;
         assert_eq!(server.requests("/namespaces/a/secrets/").len(), depth);
         assert_eq!(server.requests("/status").len(), statuses);
     }
@@ -283,10 +273,8 @@ async fn subject_is_reconciled_once_a_broken_watch_is_back() {
     let controller = controller(&server, vec![Box::new(Keeper::default())], Vec::new());
     let cache = &controller.cache;
     server.put(THING, "a", "one", thing());
-    let api = server.api();
-    let watches = join_all([THING, CONFIG_MAP].map(|kind| follow(cache, &api, kind, "")));
     let is_there = || server.get(THING, "a", "one").is_some();
-    during(join(watches, controller.work()), async {
+    working(&controller, &[THING, CONFIG_MAP], async {
         until("a status", || !server.requests("one/status").is_empty()).await;
         let broken = State::Stale("the connection is lost".into());
         cache.set_state(CONFIG_MAP, "", broken);

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use c5c3_api::keystone::KeystoneSpec;
 use futures::FutureExt;
+use futures::future::{join, join_all};
 use k8s_openapi::api::apps::v1::Deployment;
 use prometheus_client::registry::Registry;
 use provider_composer::{
@@ -24,7 +25,7 @@ use tokio::time::sleep;
 
 pub(crate) use self::hole::Hole;
 pub(crate) use self::server::Server;
-use crate::cache::Cache;
+use crate::cache::{Cache, follow};
 use crate::driver::Driver;
 use crate::events::Events;
 use crate::external::ExternalSystems;
@@ -168,4 +169,15 @@ pub(crate) async fn during<T>(background: impl Future, foreground: impl Future<O
         done = foreground => done,
         _ = background.map(drop) => unreachable!("the background ends"),
     }
+}
+
+/// Follows these kinds and reconciles for as long as something else takes.
+pub(crate) async fn working<T>(
+    controller: &Controller,
+    kinds: &[ResourceKind],
+    foreground: impl Future<Output = T>,
+) -> T {
+    let Controller { cache, api, .. } = controller;
+    let watches = kinds.iter().map(|kind| follow(cache, api, *kind, ""));
+    during(join(join_all(watches), controller.work()), foreground).await
 }

@@ -1,15 +1,14 @@
 //! Calls of an external system that fail.
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, join};
+use futures::future::BoxFuture;
 use provider_composer::{
     Composed, DesiredState, ExternalRequest, Failure, ObservedState, Operator, ResourceKind, Use,
 };
 use serde_json::{Value, json};
 
-use crate::cache::follow;
 use crate::driver::{Driver, DriverError};
-use crate::testing::{Server, THING, composed, controller, during, facts, until};
+use crate::testing::{Server, THING, composed, controller, facts, until, working};
 
 const SYSTEM: &str = "failing";
 
@@ -61,17 +60,13 @@ async fn call_that_is_refused_is_reported_though_another_is_tried_again() {
     let server = Server::default();
     let controller = controller(&server, vec![Box::new(Caller)], vec![Box::new(Failing)]);
     server.put(THING, "a", "one", json!({}));
-    let (cache, api) = (&controller.cache, server.api());
     let reason = || {
         let thing = server.get(THING, "a", "one")?;
         let mut conditions = thing["status"]["conditions"].as_array()?.iter();
         let ready = conditions.find(|condition| condition["type"] == "Ready")?;
         Some(ready["reason"].as_str()?.to_owned())
     };
-    during(
-        join(follow(cache, &api, THING, ""), controller.work()),
-        until("a status", || reason().is_some()),
-    )
-    .await;
+    let reported = until("a status", || reason().is_some());
+    working(&controller, &[THING], reported).await;
     assert_eq!(reason().as_deref(), Some("SystemRefused"));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use futures::future::{join, join_all};
+use futures::future::join_all;
 use provider_composer::{
     Composed, DesiredState, Failure, Key, Metadata, ObservedState, Operator, Owner, ResourceKind,
     Use,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::cache::{Cache, Id, Place, follow};
 use crate::queue::Outcome;
-use crate::testing::{CONFIG_MAP, POOL, Server, WIDGET, controller, during, facts, until};
+use crate::testing::{CONFIG_MAP, POOL, Server, WIDGET, controller, during, facts, until, working};
 
 /// The namespace of what [`Labeller`] composes for the Pool `pool`.
 const OF_POOL: &str = "of-pool";
@@ -87,10 +87,7 @@ async fn look_alike_in_another_namespace_neither_wakes_nor_holds_a_cluster_scope
     let controller = controller(&server, vec![Box::new(Labeller::default())], Vec::new());
     server.put(POOL, "", "pool", pool("made"));
     let uid = server.get(POOL, "", "pool").unwrap()["metadata"]["uid"].clone();
-    let api = server.api();
-    let kinds = [POOL, CONFIG_MAP, WIDGET];
-    let watches = join_all(kinds.map(|kind| follow(&controller.cache, &api, kind, "")));
-    during(join(watches, controller.work()), async {
+    working(&controller, &[POOL, CONFIG_MAP, WIDGET], async {
         let is_there = |name| server.get(CONFIG_MAP, OF_POOL, name).is_some();
         until("the ConfigMap", || is_there("made")).await;
         let owned = |name: &str| {
@@ -126,10 +123,7 @@ async fn subject_without_a_namespace_owns_objects_and_labels_those_of_others() {
     server.put(POOL, "", "pool", pool("made"));
     let theirs = json!({ "metadata": { "labels": { "former": "x", "kept": "y" } }, "spec": {} });
     server.put(WIDGET, OF_POOL, "theirs", theirs);
-    let api = server.api();
-    let kinds = [POOL, CONFIG_MAP, WIDGET];
-    let watches = join_all(kinds.map(|kind| follow(&controller.cache, &api, kind, "")));
-    during(join(watches, controller.work()), async {
+    working(&controller, &[POOL, CONFIG_MAP, WIDGET], async {
         let label = |name| {
             let widget = server.get(WIDGET, OF_POOL, name)?;
             Some(widget["metadata"]["labels"]["leased"].clone())

@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use futures::future::{join, join_all};
 use provider_composer::{
     Composed, DesiredState, Failure, Key, ObservedState, Operator, ResourceKind, Use,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::cache::follow;
-use crate::testing::{Server, THING, WIDGET, composed, controller, during, facts, until};
+use crate::testing::{Server, THING, WIDGET, composed, controller, facts, until, working};
 
 /// Tries the value `new` of a Widget unless it has failed, which is seen as long as the Widget has the value.
 struct Trier;
@@ -54,10 +52,8 @@ async fn status_remembers_what_the_write_before_it_has_undone() {
         json!({ "status": { "hasFailed": false } }),
     );
     server.put(WIDGET, "a", "one", widget(&json!("uid-1"), "new"));
-    let (cache, api) = (&controller.cache, server.api());
-    let watches = join_all([THING, WIDGET].map(|kind| follow(cache, &api, kind, "")));
     let has_failed = || server.get(THING, "a", "one").unwrap()["status"]["hasFailed"] == true;
-    during(join(watches, controller.work()), async {
+    working(&controller, &[THING, WIDGET], async {
         until("the failure", has_failed).await;
         sleep(Duration::from_secs(10)).await;
         assert!(has_failed());

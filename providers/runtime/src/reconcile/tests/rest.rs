@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use futures::future::{join, join_all};
 use provider_composer::{
     Composed, Deletion, DesiredState, Failure, Key, ObservedState, Operator, ResourceKind, Use,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::cache::follow;
-use crate::testing::{Server, THING, WIDGET, composed, controller, during, until};
+use crate::testing::{Server, THING, WIDGET, composed, controller, until, working};
 
 /// Composes the objects `read` and `unread` of a kind, and looks up the first.
 pub(super) struct Maker(pub(super) ResourceKind);
@@ -57,15 +55,13 @@ async fn bodies_that_nobody_looked_up_are_dropped_and_neither_read_nor_missed() 
     let server = Server::default();
     let controller = controller(&server, vec![Box::new(Maker(WIDGET))], Vec::new());
     server.put(THING, "a", "one", json!({}));
-    let api = server.api();
     let cache = &controller.cache;
-    let watches = join_all([THING, WIDGET].map(|kind| follow(cache, &api, kind, "")));
     let has_body = |name: &str| {
         let entry = cache.find(&Key::new(WIDGET, "a", name)).found();
         entry.map(|entry| entry.is_whole())
     };
     let value = || server.get(WIDGET, "a", "unread").unwrap()["spec"]["a"].clone();
-    during(join(watches, controller.work()), async {
+    working(&controller, &[THING, WIDGET], async {
         until("a rest", || has_body("unread") == Some(false)).await;
         assert_eq!(has_body("read"), Some(true));
         assert_eq!(

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, join};
+use futures::future::BoxFuture;
 use jiff::SignedDuration;
 use provider_composer::{
     Composed, DesiredState, ExternalRequest, Failure, ObservedState, Operator, ResourceKind, Use,
@@ -13,9 +13,8 @@ use serde_json::{Value, json};
 use tokio::time::{advance, sleep};
 
 use super::super::{Moment, REST};
-use crate::cache::follow;
 use crate::driver::{Driver, DriverError};
-use crate::testing::{Server, THING, composed, controller, during, facts, until};
+use crate::testing::{Server, THING, composed, controller, facts, until, working};
 
 /// How many requests the operator sends at once.
 const MANY: usize = 20;
@@ -78,16 +77,12 @@ async fn reconcile_reads_nothing_again_that_expires_while_it_reads_more() {
     let slow = Slow(Arc::clone(&asked));
     let controller = controller(&server, vec![Box::new(Requester)], vec![Box::new(slow)]);
     server.put(THING, "a", "one", json!({}));
-    let (cache, api) = (&controller.cache, server.api());
     let is_known = || {
         let thing = server.get(THING, "a", "one");
         thing.is_some_and(|thing| thing["status"]["known"] == true)
     };
-    during(
-        join(follow(cache, &api, THING, ""), controller.work()),
-        until("the last response", is_known),
-    )
-    .await;
+    let all = until("the last response", is_known);
+    working(&controller, &[THING], all).await;
     let asked = asked.lock().unwrap();
     // The next reconcile, which has another time, may have begun.
     let time = |content: &String| content.split_once(" at ").map(|(_, time)| time.to_owned());
