@@ -1,21 +1,10 @@
 //! What becomes of a Job whose pod is evicted, for instance because its node is drained.
 
 use k8s_openapi::api::batch::v1::Job;
-use provider_composer::Failure;
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-use crate::stage::{KEYSTONE, MANAGED, given, job, ready, release, running};
-
-/// A Keystone whose database is migrated for the first time, and the name of that Job.
-fn migrating() -> Result<(Cluster, String), Failure> {
-    let mut cluster = given(MANAGED);
-    cluster.compose(&KEYSTONE, "keystone")?;
-    cluster.simulate();
-    cluster.compose(&KEYSTONE, "keystone")?;
-    let sync = job(&cluster, "db-sync");
-    Ok((cluster, sync))
-}
+use crate::stage::{KEYSTONE, MANAGED, job, migrating, ready, release, running};
 
 fn spec(cluster: &Cluster, job: &str) -> Value {
     let job = cluster.get::<Job>(job);

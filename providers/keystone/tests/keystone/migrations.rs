@@ -4,12 +4,12 @@ use c5c3_api::keystone::KeystoneSpec;
 use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
-use provider_composer::Custom;
+use provider_composer::{Custom, Failure};
 use provider_openstack_fixtures::Cluster;
 use serde_json::json;
 
 use crate::stage::{
-    BROWNFIELD, KEYSTONE, MANAGED, given, image, job, ready, release, running, tasks,
+    BROWNFIELD, KEYSTONE, MANAGED, given, job, migrating, ready, release, running, tag, tasks,
 };
 
 #[test]
@@ -18,25 +18,16 @@ fn an_upgrade_expands_rolls_and_contracts() {
     release(&mut cluster, "2026.1");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert!(tasks(&cluster).contains("db-expand") && !tasks(&cluster).contains("db-migrate"));
-    assert_eq!(
-        image(&cluster),
-        "ghcr.io/openstack-control-planes/keystone:28.1.0"
-    );
+    assert_eq!(tag(&cluster), "28.1.0");
 
     let expand = job(&cluster, "db-expand");
     cluster.finish_job(&expand, "Complete");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
-    assert_eq!(
-        image(&cluster),
-        "ghcr.io/openstack-control-planes/keystone:28.1.0"
-    );
+    assert_eq!(tag(&cluster), "28.1.0");
     let migrate = job(&cluster, "db-migrate");
     cluster.finish_job(&migrate, "Complete");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
-    assert_eq!(
-        image(&cluster),
-        "ghcr.io/openstack-control-planes/keystone:29.1.0"
-    );
+    assert_eq!(tag(&cluster), "29.1.0");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert!(
         !tasks(&cluster).contains("db-contract"),
@@ -65,16 +56,10 @@ fn an_upgrade_can_be_taken_back_until_it_contracts() {
         synced,
         "an older program can't read a newer schema"
     );
-    assert_eq!(
-        image(&cluster),
-        "ghcr.io/openstack-control-planes/keystone:28.1.0"
-    );
+    assert_eq!(tag(&cluster), "28.1.0");
 
     release(&mut cluster, "2026.1");
-    while !tasks(&cluster).contains("db-contract") {
-        cluster.simulate();
-        cluster.compose(&KEYSTONE, "keystone").unwrap();
-    }
+    contract(&mut cluster, "2026.1").unwrap();
     release(&mut cluster, "2025.2");
     let failure = cluster.compose(&KEYSTONE, "keystone").err().unwrap();
     assert_eq!(failure.reason().to_string(), "TooLateToGoBack");
@@ -90,6 +75,15 @@ fn contracts(cluster: &Cluster, release: &str) -> bool {
     })
 }
 
+/// Lets an upgrade go on until the Job is there that contracts the database.
+fn contract(cluster: &mut Cluster, release: &str) -> Result<(), Failure> {
+    while !contracts(cluster, release) {
+        cluster.simulate();
+        cluster.compose(&KEYSTONE, "keystone")?;
+    }
+    Ok(())
+}
+
 /// The Job that contracted the database to the release before is still there.
 #[test]
 fn second_upgrade_cannot_be_taken_back_once_it_contracts() {
@@ -98,10 +92,7 @@ fn second_upgrade_cannot_be_taken_back_once_it_contracts() {
     cluster.settle(&KEYSTONE, "keystone");
     assert!(contracts(&cluster, "2026.1"));
     release(&mut cluster, "2026.2");
-    while !contracts(&cluster, "2026.2") {
-        cluster.simulate();
-        cluster.compose(&KEYSTONE, "keystone").unwrap();
-    }
+    contract(&mut cluster, "2026.2").unwrap();
     release(&mut cluster, "2026.1");
     let failure = cluster.compose(&KEYSTONE, "keystone").err().unwrap();
     assert_eq!(failure.reason().to_string(), "TooLateToGoBack");
@@ -125,10 +116,7 @@ fn migration_that_runs_when_an_upgrade_is_taken_back_is_not_broken_off() {
     release(&mut cluster, "2025.2");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert_eq!(job(&cluster, "db-expand"), expand);
-    assert_eq!(
-        image(&cluster),
-        "ghcr.io/openstack-control-planes/keystone:28.1.0"
-    );
+    assert_eq!(tag(&cluster), "28.1.0");
 
     cluster.finish_job(&expand, "Complete");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
@@ -140,10 +128,7 @@ fn migration_that_runs_when_an_upgrade_is_taken_back_is_not_broken_off() {
 fn migration_that_contracts_is_not_broken_off_while_a_pod_is_not_ready() {
     let mut cluster = running(MANAGED);
     release(&mut cluster, "2026.1");
-    while !contracts(&cluster, "2026.1") {
-        cluster.simulate();
-        cluster.compose(&KEYSTONE, "keystone").unwrap();
-    }
+    contract(&mut cluster, "2026.1").unwrap();
     let contract = job(&cluster, "db-contract");
     cluster.change::<Job>(&contract, |job| {
         job["status"] = json!({ "active": 1, "ready": 1 })
@@ -165,20 +150,18 @@ fn another_image_of_the_release_is_taken_after_an_upgrade() {
         keystone["spec"]["image"] = json!({ "tag": "29.1.0-p1" });
     });
     cluster.settle(&KEYSTONE, "keystone");
-    assert_eq!(
-        image(&cluster),
-        "ghcr.io/openstack-control-planes/keystone:29.1.0-p1"
-    );
+    assert_eq!(tag(&cluster), "29.1.0-p1");
     assert_eq!(ready(&cluster), "True");
+}
+
+fn correct_password(cluster: &mut Cluster) {
+    let right = [("username", "keystone"), ("password", "right-s3cret")];
+    cluster.secret("keystone-db-credentials", &right);
 }
 
 #[test]
 fn a_migration_that_fails_says_so_and_the_fix_alone_brings_it_back() {
-    let mut cluster = given(MANAGED);
-    cluster.compose(&KEYSTONE, "keystone").unwrap();
-    cluster.simulate();
-    cluster.compose(&KEYSTONE, "keystone").unwrap();
-    let sync = job(&cluster, "db-sync");
+    let (mut cluster, sync) = migrating().unwrap();
     cluster.finish_job(&sync, "Failed");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
@@ -188,10 +171,7 @@ fn a_migration_that_fails_says_so_and_the_fix_alone_brings_it_back() {
         "{message}"
     );
 
-    cluster.secret(
-        "keystone-db-credentials",
-        &[("username", "keystone"), ("password", "right-s3cret")],
-    );
+    correct_password(&mut cluster);
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert_ne!(job(&cluster, "db-sync"), sync);
     cluster.settle(&KEYSTONE, "keystone");
@@ -200,11 +180,7 @@ fn a_migration_that_fails_says_so_and_the_fix_alone_brings_it_back() {
 
 #[test]
 fn a_migration_whose_pod_does_not_start_names_its_image() {
-    let mut cluster = given(MANAGED);
-    cluster.compose(&KEYSTONE, "keystone").unwrap();
-    cluster.simulate();
-    cluster.compose(&KEYSTONE, "keystone").unwrap();
-    let sync = job(&cluster, "db-sync");
+    let (mut cluster, sync) = migrating().unwrap();
     let began = cluster.now();
     cluster.change::<Job>(&sync, |job| {
         job["status"] = json!({ "active": 1, "ready": 0, "startTime": began.to_string() });
@@ -227,12 +203,9 @@ fn a_migration_whose_pod_does_not_start_names_its_image() {
 
 #[test]
 fn slow_pull_of_a_migrations_image_is_stalled_after_ten_minutes() {
-    let mut cluster = given(MANAGED);
-    cluster.compose(&KEYSTONE, "keystone").unwrap();
-    cluster.simulate();
-    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (mut cluster, sync) = migrating().unwrap();
     let began = cluster.now();
-    cluster.change::<Job>(&job(&cluster, "db-sync"), |job| {
+    cluster.change::<Job>(&sync, |job| {
         job["status"] = json!({ "active": 1, "ready": 0, "startTime": began.to_string() });
     });
     let deadline = began + SignedDuration::from_mins(10);
@@ -333,11 +306,7 @@ fn a_migration_that_fails_is_told_before_it_is_given_up() {
 
 #[test]
 fn a_migration_that_runs_is_not_broken_off() {
-    let mut cluster = given(MANAGED);
-    cluster.compose(&KEYSTONE, "keystone").unwrap();
-    cluster.simulate();
-    cluster.compose(&KEYSTONE, "keystone").unwrap();
-    let sync = job(&cluster, "db-sync");
+    let (mut cluster, sync) = migrating().unwrap();
     cluster.change::<Job>(&sync, |job| {
         job["status"] = json!({ "active": 1, "ready": 1 })
     });
@@ -368,10 +337,7 @@ fn a_migration_that_fails_says_what_is_most_often_wrong() {
     );
     assert!(message.starts_with(&expected), "{message}");
 
-    cluster.secret(
-        "keystone-db-credentials",
-        &[("username", "keystone"), ("password", "right-s3cret")],
-    );
+    correct_password(&mut cluster);
     cluster.settle(&KEYSTONE, "keystone");
     assert_eq!(
         ready(&cluster),

@@ -6,7 +6,7 @@ use c5c3_api::keystone::KeystoneSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::Custom;
+use provider_composer::{Custom, Failure};
 use provider_keystone::Keystone;
 use provider_openstack_fixtures::Cluster;
 pub use provider_openstack_fixtures::documents::KEYSTONE as MANAGED;
@@ -71,6 +71,16 @@ pub fn running(document: &str) -> Cluster {
     cluster
 }
 
+/// A Keystone whose database is migrated for the first time, and the name of that Job.
+pub fn migrating() -> Result<(Cluster, String), Failure> {
+    let mut cluster = given(MANAGED);
+    cluster.compose(&KEYSTONE, "keystone")?;
+    cluster.simulate();
+    cluster.compose(&KEYSTONE, "keystone")?;
+    let sync = job(&cluster, "db-sync");
+    Ok((cluster, sync))
+}
+
 pub fn ready(cluster: &Cluster) -> String {
     cluster.condition(&KEYSTONE, "keystone", "Ready").0
 }
@@ -81,14 +91,14 @@ pub fn release(cluster: &mut Cluster, release: &str) {
     });
 }
 
-pub fn image(cluster: &Cluster) -> String {
+/// The tag of the API's image; empty where there is none.
+pub fn tag(cluster: &Cluster) -> String {
     let deployment = cluster.get::<Deployment>("keystone");
-    let image = deployment
-        .map(|deployment| &deployment["spec"]["template"]["spec"]["containers"][0]["image"]);
-    image
-        .and_then(|image| image.as_str())
-        .unwrap_or_default()
-        .to_owned()
+    let image = deployment.and_then(|deployment| {
+        deployment["spec"]["template"]["spec"]["containers"][0]["image"].as_str()
+    });
+    let tag = image.and_then(|image| image.rsplit(':').next());
+    tag.unwrap_or_default().to_owned()
 }
 
 /// Tasks of the Jobs that there are.
