@@ -14,7 +14,7 @@ use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use server::{HOST, call, observe, ok, server};
+use server::{HOST, call, observe, ok, server, unavailable};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -128,12 +128,9 @@ async fn hypervisor_that_can_not_be_read_may_exist() -> Test {
     let (mut access, _) = server(answer).await?;
     access.clouds = access.clouds.replace("/v2.1", "/down");
     let hosts = hosts(["node-a", "node-c", "node-d"]);
-    assert_eq!(
-        observe(&access, Question::Leftovers { hosts }).await,
-        Err(DriverError::Unavailable(format!(
-            "Nova at {HOST} answered 500 to the request for a hypervisor"
-        )))
-    );
+    let why = format!("Nova at {HOST} answered 500 to the request for a hypervisor");
+    let question = Question::Leftovers { hosts };
+    assert_eq!(observe(&access, question).await, unavailable(why));
     Ok(())
 }
 
@@ -182,15 +179,13 @@ async fn resource_provider_is_deleted_after_those_below_it() -> Test {
 async fn resource_provider_with_allocations_stays() -> Test {
     let (access, _) = server(answer).await?;
     let (id, host) = ("busy".to_owned(), "node-b".to_owned());
-    let refusal = call(&access, Change::DeleteProvider { id, host }).await;
-    assert_eq!(
-        refusal,
-        Err(DriverError::Unavailable(format!(
-            "Placement at {HOST} keeps the resource provider busy of node-b, which doesn't exist in Nova any more, because \
-             something is allocated there: see `openstack resource provider show --allocations busy`, and remove allocations of servers that \
-             run on other hosts or don't exist any more by `openstack resource provider allocation unset --provider busy SERVER`"
-        )))
+    let why = format!(
+        "Placement at {HOST} keeps the resource provider busy of node-b, which doesn't exist in Nova any more, because \
+         something is allocated there: see `openstack resource provider show --allocations busy`, and remove allocations of servers that \
+         run on other hosts or don't exist any more by `openstack resource provider allocation unset --provider busy SERVER`"
     );
+    let change = Change::DeleteProvider { id, host };
+    assert_eq!(call(&access, change).await, unavailable(why));
     Ok(())
 }
 
@@ -262,12 +257,9 @@ async fn resource_providers_with_traits_have_those_that_are_sought() -> Test {
 async fn refused_request_for_a_trait_is_no_answer_that_no_resource_provider_has_it() -> Test {
     let (access, _) = server(answer).await?;
     let traits = BTreeSet::from(["CUSTOM_REFUSED".to_owned()]);
-    assert_eq!(
-        observe(&access, Question::Traits { traits }).await,
-        Err(DriverError::Unavailable(format!(
-            "Placement at {HOST} answered 400 to resource_providers"
-        )))
-    );
+    let why = format!("Placement at {HOST} answered 400 to resource_providers");
+    let question = Question::Traits { traits };
+    assert_eq!(observe(&access, question).await, unavailable(why));
     Ok(())
 }
 
@@ -296,13 +288,13 @@ async fn resource_provider_loses_traits_and_keeps_others() -> Test {
 #[tokio::test]
 async fn resource_provider_that_does_not_exist_yet_is_waited_for() -> Test {
     let (access, _) = server(answer).await?;
-    let refusal = call(&access, join("later", "node-b")).await;
+    let why = format!(
+        "Placement at {HOST} has no resource provider of node-b yet: nova-compute creates it after its start; where that lasts, see \
+         the log of its pod"
+    );
     assert_eq!(
-        refusal,
-        Err(DriverError::Unavailable(format!(
-            "Placement at {HOST} has no resource provider of node-b yet: nova-compute creates it after its start; where that lasts, see \
-             the log of its pod"
-        )))
+        call(&access, join("later", "node-b")).await,
+        unavailable(why)
     );
     Ok(())
 }

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use provider_hypervisor_pool::nova::{Change, Question};
-use provider_runtime::DriverError;
 use serde_json::json;
 
 use crate::Test;
 use crate::answers::answer;
-use crate::server::{HOST, call, observe, server};
+use crate::server::{HOST, call, observe, server, unavailable};
 
 #[tokio::test]
 async fn aggregates_are_read_and_changed() -> Test {
@@ -88,7 +87,7 @@ async fn changes_of_aggregates_that_nova_refuses_name_the_cause() -> Test {
         (update(10), taken),
     ] {
         let refusal = call(&access, change).await;
-        assert_eq!(refusal, Err(DriverError::Unavailable(why)));
+        assert_eq!(refusal, unavailable(why));
     }
     Ok(())
 }

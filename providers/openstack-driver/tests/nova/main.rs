@@ -25,7 +25,7 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use answers::answer;
-use server::{HOST, access, call, observe, server};
+use server::{HOST, access, call, observe, server, unavailable};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -112,12 +112,8 @@ async fn hypervisor_of_a_cell_that_does_not_answer_is_not_missing() -> Test {
         Question::Hypervisors,
         Question::Servers,
     ] {
-        assert_eq!(
-            observe(&access, question).await,
-            Err(DriverError::Unavailable(format!(
-                "Nova at {HOST} answered 500 to hypervisors"
-            )))
-        );
+        let why = format!("Nova at {HOST} answered 500 to hypervisors");
+        assert_eq!(observe(&access, question).await, unavailable(why));
     }
     Ok(())
 }
@@ -174,12 +170,10 @@ async fn cell_that_does_not_answer_is_neither_without_services_nor_empty() -> Te
     access.clouds = access.clouds.replace("/v2.1", "/down");
     let host = "node-c".to_owned();
     for question in [Question::Services, Question::Occupants { host }] {
-        assert_eq!(
-            observe(&access, question).await,
-            Err(DriverError::Unavailable(format!(
-                "Nova at {HOST} has no answer from the cell of node-c: see that the cell's database and message bus can be reached"
-            )))
+        let why = format!(
+            "Nova at {HOST} has no answer from the cell of node-c: see that the cell's database and message bus can be reached"
         );
+        assert_eq!(observe(&access, question).await, unavailable(why));
     }
     Ok(())
 }
@@ -211,14 +205,12 @@ async fn chassis_of_hosts_are_read_and_deleted() -> Test {
 async fn compute_service_that_nova_keeps_is_tried_again() -> Test {
     let (access, _) = server(answer).await?;
     let (service, host) = ("busy".to_owned(), "node-a".to_owned());
-    let refusal = call(&access, Change::Delete { service, host }).await;
-    assert_eq!(
-        refusal,
-        Err(DriverError::Unavailable(format!(
-            "Nova at {HOST} keeps the compute service of node-a, because servers or migrations are there: see `openstack server \
-             list --all-projects --host node-a` and `openstack server migration list --host node-a`"
-        )))
+    let why = format!(
+        "Nova at {HOST} keeps the compute service of node-a, because servers or migrations are there: see `openstack server \
+         list --all-projects --host node-a` and `openstack server migration list --host node-a`"
     );
+    let change = Change::Delete { service, host };
+    assert_eq!(call(&access, change).await, unavailable(why));
     Ok(())
 }
 
@@ -229,14 +221,12 @@ async fn hosts_without_an_address_are_not_connected_to() -> Test {
     for host in ["localhost", "127.0.0.1"] {
         let mut access = access.clone();
         access.clouds = access.clouds.replace(HOST, host);
-        let refusal = observe(&access, Question::Services).await;
-        assert_eq!(
-            refusal,
-            Err(DriverError::Unavailable(format!(
-                "the control plane reports no address of Keystone at {host} for hypervisors: wait until status.agentEndpoints of \
-                 the ControlPlane has it, and the HypervisorShare"
-            )))
+        let why = format!(
+            "the control plane reports no address of Keystone at {host} for hypervisors: wait until status.agentEndpoints of \
+             the ControlPlane has it, and the HypervisorShare"
         );
+        let seen = observe(&access, Question::Services).await;
+        assert_eq!(seen, unavailable(why));
     }
     assert!(log.lock().unwrap().is_empty());
     Ok(())
@@ -301,13 +291,11 @@ async fn answer_of_another_shape_is_refused() -> Test {
 async fn host_that_no_cell_has_yet_is_added_later() -> Test {
     let (access, _) = server(answer).await?;
     let host = "node-c".to_owned();
-    let refusal = call(&access, Change::AddHost { id: 404, host }).await;
-    assert_eq!(
-        refusal,
-        Err(DriverError::Unavailable(format!(
-            "Nova at {HOST} has no cell for the host node-c yet: its scheduler finds new hosts within seconds"
-        )))
+    let why = format!(
+        "Nova at {HOST} has no cell for the host node-c yet: its scheduler finds new hosts within seconds"
     );
+    let change = Change::AddHost { id: 404, host };
+    assert_eq!(call(&access, change).await, unavailable(why));
     Ok(())
 }
 

@@ -117,6 +117,11 @@ pub fn access(port: u16) -> Access {
     }
 }
 
+/// What a request fails with that is tried again.
+pub fn unavailable<T>(why: String) -> Result<T, DriverError> {
+    Err(DriverError::Unavailable(why))
+}
+
 pub async fn observe(access: &Access, question: Question) -> Result<Value, DriverError> {
     let access = access.clone();
     let query = json!(Query { access, question }).to_string();
