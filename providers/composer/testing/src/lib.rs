@@ -3,6 +3,7 @@
 
 pub mod api_server;
 pub mod conformance;
+mod difference;
 pub mod dump;
 pub mod killed;
 mod objects;
@@ -27,6 +28,7 @@ use provider_composer::{
 };
 use serde_json::Value;
 
+pub use difference::difference;
 pub use shared::Shared;
 pub use store::Store;
 
