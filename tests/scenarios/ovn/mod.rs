@@ -1,12 +1,13 @@
-//! OVN's databases in pods: members that die, lose their volume, come and leave.
+//! OVN's databases in pods: members that die, lose their volume, come and leave, and databases that are restored.
 
 mod leaving;
+mod restored;
 
 use std::sync::Arc;
 
 use lab::{
-    Cloud, Cluster, Container, Image, Kind, Machine, Operator, Result, bail, ensure, eventually,
-    is, kind, minutes,
+    Cloud, Cluster, Container, Context, Image, Kind, Machine, Operator, Result, bail, ensure,
+    eventually, is, kind, minutes,
 };
 use serde_json::{Value, json};
 
@@ -23,6 +24,7 @@ const OVN: &[Need] = &[
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(Cloud, 240 s, members_are_added_and_replaced, [NODE, OVN]),
+    scenario!(Cloud, 420 s, restored::clients_take_a_restored_database, [NODE, OVN]),
     scenario!(Long, 900 s, leaving::members_leave_while_a_client_writes, [NODE, OVN]),
 ];
 
@@ -134,6 +136,14 @@ impl Network {
             )
         })
         .await
+    }
+
+    /// Where the members of a database listen, as OVSDB writes it.
+    async fn endpoint(&self, database: &str) -> Result<String> {
+        let found = self.cluster().get(CLUSTER, "openstack/ovn").await?;
+        let endpoint = found.data["status"]["endpoints"][database].as_str();
+        let endpoint = endpoint.map(str::to_owned);
+        endpoint.with_context(|| format!("the {database} database has no endpoint yet"))
     }
 
     /// A pod's container.
