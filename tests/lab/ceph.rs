@@ -15,6 +15,9 @@ use crate::objects::kind;
 /// A pod of the lab's own image.
 const POD: &str = include_str!("node/ceph.yaml");
 
+/// The option of RBD that limits writes.
+const WRITES: &str = "rbd_qos_write_bps_limit";
+
 /// A Ceph of one monitor, one manager and one OSD.
 pub struct Ceph {
     container: Container,
@@ -105,6 +108,30 @@ impl Ceph {
             true => String::new(),
             false => format!("{}/{}@{}", part("pool"), part("image"), part("snapshot")),
         })
+    }
+
+    /// The SHA-256 of all that an image has.
+    pub fn checksum(&self, pool: &str, image: &str) -> Result<String> {
+        let export = r#"rbd export --no-progress "$0" - | sha256sum"#;
+        let image = format!("{pool}/{image}");
+        let printed = self.run(&["bash", "-o", "pipefail", "-c", export, &image])?;
+        let checksum = printed.split_whitespace().next();
+        checksum
+            .map(str::to_owned)
+            .with_context(|| format!("{image} has no checksum"))
+    }
+
+    /// Limits what clients that open an image of a pool from now on write to it, in bytes per second.
+    pub fn limit_writes(&self, pool: &str, bytes: u32) -> Result<()> {
+        let bytes = bytes.to_string();
+        self.run(&["rbd", "config", "pool", "set", pool, WRITES, &bytes])
+            .map(drop)
+    }
+
+    /// Ends the limit of a pool.
+    pub fn unlimit_writes(&self, pool: &str) -> Result<()> {
+        self.run(&["rbd", "config", "pool", "remove", pool, WRITES])
+            .map(drop)
     }
 
     fn run(&self, words: &[&str]) -> Result<String> {

@@ -9,6 +9,7 @@ mod growth;
 mod handover;
 mod laptop;
 mod maintenance;
+mod members;
 mod messaging;
 mod network;
 mod path;
@@ -78,6 +79,14 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Service("cinder", "2025.2"),
     ]]),
     scenario!(Long, 900 s, growth::queues_get_members_on_new_nodes, [NODE, EXTERNAL_OPERATORS]),
+    scenario!(Long, 2100 s, members::volumes_survive_their_members, [NODE, EXTERNAL_OPERATORS, &[
+        Need::Tool(Tool::CertManager),
+        Need::Service("keystone", "2025.2"),
+        Need::Service("glance", "2025.2"),
+        Need::Service("cinder", "2025.2"),
+        Need::Ceph,
+        Need::Guest,
+    ]]),
     scenario!(Long, 2700 s, upgrade::releases_that_fail_are_rolled_back, [NODE, EXTERNAL_OPERATORS, &[
         Need::Service("keystone", "2025.2"),
         Need::Service("glance", "2025.2"),

@@ -62,7 +62,7 @@ pub async fn last_printed<T: DeserializeOwned>(cloud: &Cloud, task: &str) -> Res
 }
 
 /// The pod of a task, `namespace/name`.
-async fn pod(cloud: &Cloud, task: &str) -> Result<String> {
+pub async fn pod(cloud: &Cloud, task: &str) -> Result<String> {
     let pods = cloud.cluster.list(POD, &format!("job-name={task}")).await?;
     let mut pods = pods
         .iter()
