@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::Spec;
 use crate::kind::kinds;
 
-/// How long an authority is valid: ten years.
-const AUTHORITY_VALID: &str = "87600h";
-
 kinds! { Spec "cert-manager.io" "v1":
     Certificate "Certificate" "certificates",
     Issuer "Issuer" "issuers",
@@ -42,23 +39,6 @@ pub struct Certificate {
     pub private_key: PrivateKey,
     /// Its issuer.
     pub issuer_ref: IssuerRef,
-}
-
-impl Certificate {
-    /// The certificate of an authority, signed by the Issuer `root`, which signs itself. Whoever trusts the authority does so for ever: no
-    /// renewal replaces its key.
-    pub fn of_authority(secret_name: &str, common_name: &str, root: &str) -> Self {
-        Self {
-            is_ca: Some(true),
-            common_name: Some(common_name.to_owned()),
-            duration: Some(AUTHORITY_VALID.to_owned()),
-            secret_name: secret_name.to_owned(),
-            usages: vec!["cert sign".to_owned(), "crl sign".to_owned()],
-            private_key: PrivateKey::permanent(),
-            issuer_ref: IssuerRef::issuer(root),
-            ..Self::default()
-        }
-    }
 }
 
 /// An issuer of certificates in its namespace.

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
-use c5c3_api::parts::IssuerRef;
 use c5c3_kinds::Manifest;
-use c5c3_kinds::cert_manager::{Certificate, Issuer};
+use c5c3_kinds::cert_manager::Certificate;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::HostAlias;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Live, ObservedState, Progress, Subject};
-use provider_openstack::{Prerequisite, all, config_map, issuance, progress};
+use provider_openstack::{CertificateAuthority, Prerequisite, all, config_map, issuance, progress};
 use serde_json::{Value, json};
 
 use crate::agents::migration::{self, MIGRATION};
@@ -28,10 +27,12 @@ use crate::traits::NOVA_COMPUTE;
 use crate::working::Hosts;
 use crate::{hold, libvirt, status};
 
-/// The share's own authority: its Issuer, its Certificate, and the Secret with both certificate and key.
-const AUTHORITY: &str = "hypervisor-ca";
-/// The Issuer of the authority's own certificate.
-const ROOT: &str = "hypervisor-ca-root";
+/// The share's own authority, which signs nothing but the certificate of the share's nodes.
+const AUTHORITY: CertificateAuthority<'_> = CertificateAuthority {
+    name: "hypervisor-ca",
+    root: "hypervisor-ca-root",
+    common_name: "hypervisor-ca",
+};
 
 /// What a share composes, once it has nodes.
 pub struct Share<'a> {
@@ -291,8 +292,10 @@ impl<'a> Share<'a> {
         if !settings.is_encrypted() {
             return;
         }
+        let metadata = ObjectMeta::default();
         let issuer = settings.issuer_ref.clone();
-        let issuer = issuer.unwrap_or_else(|| self.authority(desired));
+        let issuer =
+            issuer.unwrap_or_else(|| AUTHORITY.compose(&self.namespace, &metadata, desired));
         let certificate = Certificate {
             common_name: Some(CERTIFICATE.to_owned()),
             secret_name: CERTIFICATE.to_owned(),
@@ -306,19 +309,6 @@ impl<'a> Share<'a> {
         let purpose = "the nodes' certificate";
         let issued = issuance(&self.namespace, CERTIFICATE, purpose, observed);
         desired.conditions.note("CertificateReady", &issued);
-    }
-
-    /// Composes the share's own authority, and returns its issuer. It signs nothing but the certificate of the share's nodes.
-    fn authority(&self, desired: &mut DesiredState) -> IssuerRef {
-        let root = Manifest::of(Issuer::SelfSigned {});
-        desired.apply(&self.namespace, ROOT, &root);
-        let certificate = Certificate::of_authority(AUTHORITY, AUTHORITY, ROOT);
-        desired.apply(&self.namespace, AUTHORITY, &Manifest::of(certificate));
-        let issuer = Issuer::Ca {
-            secret_name: AUTHORITY.to_owned(),
-        };
-        desired.apply(&self.namespace, AUTHORITY, &Manifest::of(issuer));
-        IssuerRef::issuer(AUTHORITY)
     }
 
     /// Nova's provider configuration: the traits of every node, which Placement has before the first server

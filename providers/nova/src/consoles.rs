@@ -11,7 +11,8 @@ use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::{Certificate, Issuer};
 use provider_composer::{DesiredState, Key, Lookup, SecretValues};
 use provider_openstack::{
-    Files, NOVA_NOVNCPROXY, Prerequisite, Program, Section, Service, Source, issued,
+    CertificateAuthority, Files, NOVA_NOVNCPROXY, Prerequisite, Program, Section, Service, Source,
+    issued,
 };
 
 /// The folder with the proxy's certificate in its pods.
@@ -70,17 +71,19 @@ impl Consoles {
         }
         let (namespace, root) = (service.namespace, service.named("vnc-root"));
         let names = Names::of(service, cell);
-        let self_signed = manifest(service, Issuer::SelfSigned {});
-        desired.apply(namespace, &root, &self_signed);
-        let signs = Certificate::of_authority(&names.authority, &names.authority, &root);
-        desired.apply(namespace, &names.authority, &manifest(service, signs));
-        let signing = Issuer::Ca {
-            secret_name: names.authority.clone(),
+        let authority = CertificateAuthority {
+            name: &names.authority,
+            root: &root,
+            common_name: &names.authority,
         };
-        desired.apply(namespace, &names.authority, &manifest(service, signing));
+        let metadata = service.metadata(NOVA_NOVNCPROXY.name);
+        let issuer = authority.compose(namespace, &metadata, desired);
         for (secret, usage) in [(&names.proxy, "client auth"), (&names.host, "server auth")] {
-            let signed = certificate(secret, &[usage], &names.authority);
-            desired.apply(namespace, secret, &manifest(service, signed));
+            let signed = Manifest {
+                metadata: metadata.clone(),
+                spec: certificate(secret, usage, &issuer),
+            };
+            desired.apply(namespace, secret, &signed);
         }
         let read =
             |secret: &str, purpose: &str| issued(namespace, secret, purpose, service.observed);
@@ -170,19 +173,12 @@ pub fn configure(vnc: &mut Section) {
 }
 
 /// A certificate of an issuer in Nova's namespace. It has no names, because nothing checks any.
-fn certificate(secret: &str, usages: &[&str], issuer: &str) -> Certificate {
+fn certificate(secret: &str, usage: &str, issuer: &IssuerRef) -> Certificate {
     Certificate {
         common_name: Some(secret.to_owned()),
         secret_name: secret.to_owned(),
-        usages: usages.iter().map(|&usage| usage.to_owned()).collect(),
-        issuer_ref: IssuerRef::issuer(issuer),
+        usages: vec![usage.to_owned()],
+        issuer_ref: issuer.clone(),
         ..Certificate::default()
-    }
-}
-
-fn manifest<S>(service: &Service<'_>, spec: S) -> Manifest<S> {
-    Manifest {
-        metadata: service.metadata(NOVA_NOVNCPROXY.name),
-        spec,
     }
 }

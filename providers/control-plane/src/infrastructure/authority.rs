@@ -4,7 +4,9 @@ use c5c3_api::ovn_cluster::ISSUER_EXCLUSIVE;
 use c5c3_api::parts::IssuerRef;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::{Certificate, Issuer};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Conditions, DesiredState, Key, Lookup, Progress, Reason};
+use provider_openstack::CertificateAuthority;
 
 use super::Sizes;
 use crate::node_state::NodeState;
@@ -82,14 +84,12 @@ impl Recipe<'_> {
             }
             return;
         }
-        let root = Manifest::of(Issuer::SelfSigned {});
-        desired.apply(self.namespace(), ROOT, &root);
-        let certificate = Certificate::of_authority(AUTHORITY, "OpenStack control plane", ROOT);
-        desired.apply(self.namespace(), AUTHORITY, &Manifest::of(certificate));
-        let own = Issuer::Ca {
-            secret_name: AUTHORITY.to_owned(),
+        let authority = CertificateAuthority {
+            name: AUTHORITY,
+            root: ROOT,
+            common_name: "OpenStack control plane",
         };
-        desired.apply(self.namespace(), AUTHORITY, &Manifest::of(own));
+        authority.compose(self.namespace(), &ObjectMeta::default(), desired);
     }
 
     /// Leaves the authority as it is, if there is one.
