@@ -12,6 +12,7 @@ mod pools;
 mod pools_observed;
 mod retained;
 mod shares;
+mod site;
 mod size;
 mod tenant;
 mod verify;
@@ -55,41 +56,6 @@ fn every_example_gives_the_whole_response_that_is_on_file(#[case] name: &str) {
             "events": outcome.events, "compositeReady": outcome.composite_ready,
         })
     );
-}
-
-#[test]
-fn control_plane_is_monitored_as_the_site_says() {
-    let monitoring = |settings: Value| {
-        let mut call = call("customer-a-prod");
-        for (setting, value) in settings.as_object().unwrap() {
-            call.input.as_mut().unwrap()[setting] = value.clone();
-        }
-        call.run().manifest("control-plane")["spec"]["global"]["monitoring"].clone()
-    };
-    assert_eq!(
-        [
-            json!({ "monitoring": true }),
-            json!({ "monitoring": false, "processMetrics": true }),
-        ]
-        .map(monitoring),
-        [
-            json!({ "enabled": true }),
-            json!({ "enabled": true, "processes": true }),
-        ]
-    );
-}
-
-#[test]
-fn control_plane_has_its_images_from_the_sites_registry() {
-    let mut call = call("customer-a-prod");
-    let images =
-        |call: &Call| call.run().manifest("control-plane")["spec"]["global"]["images"].clone();
-    assert_eq!(images(&call), Value::Null);
-    let mirror = json!({
-        "registry": "registry.example.com:5000/mirror", "pullSecrets": [{ "name": "mirror" }],
-    });
-    call.input.as_mut().unwrap()["images"] = mirror.clone();
-    assert_eq!(images(&call), mirror);
 }
 
 #[test]
