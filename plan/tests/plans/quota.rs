@@ -145,7 +145,7 @@ fn a_quota_holds_a_control_plane_of_its_size_while_everything_is_updated(
 }
 
 #[test]
-fn a_quota_holds_all_cells_of_a_control_plane() {
+fn quota_holds_all_cells_of_a_control_plane() {
     let cells = "  hypervisorClusters: [hv, hv2, hv3]
   cells: [{name: cell2, hypervisorClusters: [hv2]}, {name: cell3, hypervisorClusters: [hv3]}]
 ";

@@ -50,7 +50,7 @@ fn a_claim_asks_its_pools_and_creates_nothing_before_they_admit_it() {
 }
 
 #[test]
-fn a_claim_asks_the_pool_of_its_backups_for_a_node_for_each_copy() {
+fn claim_asks_the_pool_of_its_backups_for_a_node_for_each_copy() {
     let mut call = eligible();
     let backups = json!({"enabled": true, "replication": 5});
     call.composite["spec"]["storage"] = json!({"ceph": {"backupPool": backups}});

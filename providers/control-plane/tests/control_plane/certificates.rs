@@ -104,7 +104,6 @@ fn internal_issuer_takes_the_place_of_the_own_authority() {
     );
 }
 
-/// A node of another control plane would change the networks of this one.
 /// RabbitMQ's operator says no more than that its pods aren't ready.
 #[test]
 fn issuer_that_refuses_rabbitmqs_certificate_is_quoted() {
@@ -123,6 +122,7 @@ fn issuer_that_refuses_rabbitmqs_certificate_is_quoted() {
     assert!(message.contains(why), "{message}");
 }
 
+/// A node of another control plane would change the networks of this one.
 #[test]
 fn ovn_has_its_own_authority_where_the_internal_issuer_signs_for_others() {
     let stage = Stage::running(shared("internal"));

@@ -45,7 +45,7 @@ fn rabbitmq_is_scraped_while_monitoring_is_enabled() {
 }
 
 #[test]
-fn each_queue_of_rabbitmq_is_scraped_where_processes_are_monitored() {
+fn queues_of_rabbitmq_are_scraped_where_processes_are_monitored() {
     let mut stage = Stage::running(json!({
         "global": { "monitoring": { "enabled": true, "processes": true }, "tls": { "enabled": false } },
     }));

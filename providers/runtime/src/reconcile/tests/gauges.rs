@@ -1,6 +1,5 @@
 //! What an operator exports of its subjects.
 
-use futures::future::{join, join_all};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use provider_composer::{
@@ -8,8 +7,7 @@ use provider_composer::{
 };
 use serde_json::{Value, json};
 
-use crate::cache::follow;
-use crate::testing::{CONFIG_MAP, Server, THING, composed, controller, during, facts, until};
+use crate::testing::{CONFIG_MAP, Server, THING, composed, controller, facts, until, working};
 
 const METRIC: Metric = Metric {
     name: "test_things",
@@ -44,10 +42,7 @@ async fn gauges_of_a_subject_are_exported_while_it_can_be_composed() {
         text.contains("\ntest_things{resource=\"a/one\"} 1\n")
     };
     server.put(THING, "a", "one", json!({}));
-    let api = server.api();
-    let watches =
-        join_all([THING, CONFIG_MAP].map(|kind| follow(&controller.cache, &api, kind, "")));
-    during(join(watches, controller.work()), async {
+    working(&controller, &[THING, CONFIG_MAP], async {
         until("the gauge", is_exported).await;
         let failing = json!({ "metadata": { "labels": { "fails": "always" } } });
         server.put(THING, "a", "one", failing);
