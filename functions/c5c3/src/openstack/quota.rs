@@ -199,10 +199,7 @@ fn hard(
     let mut components = preset.services.components();
     components.extend(volume_backup.map(|backup| (backup.replicas, &backup.resources)));
     for (replicas, resources) in components {
-        let mut pod = stated(resources, POD);
-        pod += SIDECARS;
-        // A rollout adds one pod of each component.
-        needed += pod * (replicas + 1);
+        needed += component(replicas, resources);
     }
     for _ in 0..cells {
         needed += cell(&preset.services.nova);
@@ -316,15 +313,16 @@ fn optional(services: &ControlPlaneServices) -> Amounts {
 fn cell(nova: &NovaService) -> Amounts {
     let proxy = nova.no_vnc_proxy.clone().unwrap_or_default();
     let mut needed = POD * JOBS_OF_CELL;
-    for (replicas, resources) in [
-        (nova.conductor.replicas, &nova.conductor.resources),
-        (proxy.replicas, &proxy.resources),
-    ] {
-        let mut pod = stated(resources, POD);
-        pod += SIDECARS;
-        needed += pod * (replicas + 1);
-    }
+    needed += component(nova.conductor.replicas, &nova.conductor.resources);
+    needed += component(proxy.replicas, &proxy.resources);
     needed
+}
+
+/// What the pods of a component request, and the one that a rollout adds.
+fn component(replicas: u32, resources: &Resources) -> Amounts {
+    let mut pod = stated(resources, POD);
+    pod += SIDECARS;
+    pod * (replicas + 1)
 }
 
 /// A pod that requests what is stated; of a resource that isn't stated, the usual amount.

@@ -106,7 +106,7 @@ impl Rbd {
 }
 
 impl Client {
-    /// The service's name. None begins another one: in the names of composed resources a storage pool's name follows.
+    /// The service's name. No name is the beginning of another: names of composed resources continue with that of a storage pool.
     pub fn service(self) -> &'static str {
         match self {
             Client::Cinder => "cinder",
@@ -176,22 +176,23 @@ impl Storages {
 impl Storage {
     /// Whether the claim has something in it, or may make it. Volumes and images are used without backups, too.
     pub fn is_served(&self, composed: &Composed<'_>) -> bool {
-        let pools = self.pools.iter().filter(|pool| **pool != Rbd::Backups);
+        let pools = self.pools.iter().copied();
+        self.may_use(pools.filter(|pool| *pool != Rbd::Backups), composed)
+    }
+
+    /// Whether the claim has backups in it, or may create a pool for them.
+    pub fn has_backups(&self, composed: &Composed<'_>) -> bool {
+        self.pools.contains(&Rbd::Backups) && self.may_use([Rbd::Backups], composed)
+    }
+
+    /// Whether one of these pools exists, or all may be created.
+    fn may_use(&self, pools: impl IntoIterator<Item = Rbd>, composed: &Composed<'_>) -> bool {
+        let pools = pools.into_iter();
         let mut pools = pools.map(|pool| pool.resource(&self.cluster));
         match self.creation {
             Creation::Allowed => !pools.any(|pool| composed.is_foreign(&pool)),
             Creation::Held | Creation::Observed => pools.any(|pool| composed.exists(&pool)),
         }
-    }
-
-    /// Whether the claim has backups in it, or may make a pool for them.
-    pub fn has_backups(&self, composed: &Composed<'_>) -> bool {
-        let pool = Rbd::Backups.resource(&self.cluster);
-        let is_possible = match self.creation {
-            Creation::Allowed => !composed.is_foreign(&pool),
-            Creation::Held | Creation::Observed => composed.exists(&pool),
-        };
-        self.pools.contains(&Rbd::Backups) && is_possible
     }
 
     /// Whether data are kept in two zones, each of which may fail.
