@@ -56,16 +56,16 @@ pub struct Relabeling {
     /// What it does, `replace` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// The labels that are matched, joined by semicolons.
+    /// The labels whose values, joined by semicolons, are matched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub source_labels: Vec<String>,
-    /// What the whole text is matched by.
+    /// The regular expression that all of them must match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regex: Option<String>,
-    /// The label that gets another value.
+    /// The label that is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_label: Option<String>,
-    /// The value.
+    /// Its value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<String>,
 }

@@ -128,7 +128,7 @@ impl Pods {
         pod.share_process_namespace = match component.definition.kind {
             ComponentKind::Daemon { .. } | ComponentKind::Member { .. } => Some(true),
             // Its exporter reads what Linux has of its processes.
-            ComponentKind::Proxy { .. } => Some(true).filter(|_| component.is_monitored()),
+            ComponentKind::Proxy { .. } => component.is_monitored().then_some(true),
             ComponentKind::Wsgi { .. } => None,
         };
         pod.termination_grace_period_seconds = Some(match shutdown {

@@ -85,8 +85,8 @@ impl Component<'_> {
             return Some(Progress::waiting(
                 Reason::NotMonitored,
                 format!(
-                    "Prometheus isn't told where the metrics are: {why}; they are at Service {name}, port {PORT}, and the API \
-                     serves all the same"
+                    "Prometheus isn't told where the metrics are: {why}; they are at Service {name}, port {PORT}, and the \
+                     service runs all the same"
                 ),
             ));
         }

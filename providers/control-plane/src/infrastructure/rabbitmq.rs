@@ -30,14 +30,18 @@ const OPERATOR_URI: &str = "rabbitmq.com/operator-connection-uri";
 /// (rabbitmq/cluster-operator, internal/resource/service.go).
 const METRICS: [&str; 2] = ["prometheus", "prometheus-tls"];
 
-/// The path of the metrics of single objects, and what is read of each queue. With 10,000 queues a member needs about a second for both
-/// (rabbitmq/rabbitmq-server, deps/rabbitmq_prometheus/metrics-detailed.md).
+/// The path of the metrics of each object.
 const DETAILED: &str = "/metrics/detailed";
+
+/// Groups of metrics of queues. With 10,000 queues a member needs about a second for both
+/// (rabbitmq/rabbitmq-server, deps/rabbitmq_prometheus/metrics-detailed.md).
 const FAMILIES: [&str; 2] = ["queue_coarse_metrics", "queue_consumer_count"];
 
-/// The metrics that are kept, and the queues that aren't: each process has one for replies and one for each topic that is sent to all.
-const OF_QUEUES: &str = "rabbitmq_detailed_queue_(consumers|messages_ready|messages_unacked)";
-const OF_PROCESSES: &str = "reply_.*|.*_fanout_.*";
+/// The metrics of queues that are kept.
+const KEPT_METRICS: &str = "rabbitmq_detailed_queue_(consumers|messages_ready|messages_unacked)";
+
+/// The queues whose metrics are dropped: each process has one for replies and one for each topic that is sent to all.
+const DROPPED_QUEUES: &str = "reply_.*|.*_fanout_.*";
 
 /// The label of its Service and its pods.
 const NAME: &str = "app.kubernetes.io/name";
@@ -126,7 +130,8 @@ impl Recipe<'_> {
         }
         let key = Key::of::<Manifest<ServiceMonitor>>(self.namespace(), RABBITMQ);
         let endpoint = self.rabbitmq_metrics();
-        let queues = Some(of_queues(&endpoint)).filter(|_| self.spec().global.monitoring.processes);
+        let has_queues = self.spec().global.monitoring.processes;
+        let queues = has_queues.then(|| queue_metrics(&endpoint));
         let monitored = match self.observed.object(&key) {
             Lookup::Unknown(why) => {
                 desired.keep(key);
@@ -195,9 +200,8 @@ impl Recipe<'_> {
     }
 }
 
-/// Where the metrics of each queue are, given where the others are. They get a label of their own, so that Prometheus tells both targets of
-/// a member apart.
-fn of_queues(endpoint: &Endpoint) -> Endpoint {
+/// Where the metrics of each queue are, given where the others are. The label `endpoint` distinguishes both targets of a member.
+fn queue_metrics(endpoint: &Endpoint) -> Endpoint {
     let matched = |action: &str, labels: &[&str], regex: &str| Relabeling {
         action: Some(action.to_owned()),
         source_labels: labels.iter().map(|&label| label.to_owned()).collect(),
@@ -214,8 +218,8 @@ fn of_queues(endpoint: &Endpoint) -> Endpoint {
             ..Relabeling::default()
         }],
         metric_relabelings: vec![
-            matched("keep", &["__name__"], OF_QUEUES),
-            matched("drop", &["queue"], OF_PROCESSES),
+            matched("keep", &["__name__"], KEPT_METRICS),
+            matched("drop", &["queue"], DROPPED_QUEUES),
         ],
         ..endpoint.clone()
     }

@@ -174,7 +174,7 @@ fn without_prometheus_operator_it_serves_all_the_same() {
     assert_eq!(
         message,
         "Prometheus isn't told where the metrics are: servicemonitors can't be read; they are at Service keystone-metrics, \
-         port 9117, and the API serves all the same"
+         port 9117, and the service runs all the same"
     );
     assert!(cluster.get::<Monitor>("keystone").is_none());
     assert!(cluster.get::<Service>("keystone-metrics").is_some());
