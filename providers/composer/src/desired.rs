@@ -35,7 +35,7 @@ pub struct DesiredState {
     pub requeue_at: Option<Timestamp>,
     /// The conditions of the subject.
     pub conditions: Conditions,
-    /// What the operator exports to Prometheus of the subject, until its next reconcile.
+    /// The gauges of the subject that the operator exports to Prometheus until its next reconcile.
     pub gauges: Vec<Gauge>,
     /// Those of the objects that outlast their owner.
     pub(crate) unowned: BTreeSet<Key>,
@@ -111,16 +111,9 @@ impl DesiredState {
         self.requeue_at = Some(self.requeue_at.map_or(moment, |other| other.min(moment)));
     }
 
-    /// Exports a number to Prometheus. A number that isn't known is left out.
+    /// Exports a gauge to Prometheus. Leave out one whose number is unknown.
     pub fn gauge(&mut self, metric: Metric, labels: &[(&'static str, &str)], value: i64) {
-        let labels = labels.iter();
-        self.gauges.push(Gauge {
-            metric,
-            labels: labels
-                .map(|&(label, value)| (label, value.to_owned()))
-                .collect(),
-            value,
-        });
+        self.gauges.push(Gauge::new(metric, labels, value));
     }
 
     /// Whether an object is applied, generated or kept.

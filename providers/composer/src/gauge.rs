@@ -19,3 +19,17 @@ pub struct Gauge {
     /// The number.
     pub value: i64,
 }
+
+impl Gauge {
+    /// A number with these labels.
+    pub fn new(metric: Metric, labels: &[(&'static str, &str)], value: i64) -> Self {
+        let labels = labels.iter();
+        Self {
+            metric,
+            labels: labels
+                .map(|&(label, value)| (label, value.to_owned()))
+                .collect(),
+            value,
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! What composers observe of their subjects, as Prometheus reads it.
+//! The gauges of subjects, which composers add to the desired state, as Prometheus reads them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,7 +27,7 @@ struct Observed {
 }
 
 impl Gauges {
-    /// Replaces those of a subject.
+    /// Replaces the gauges of a subject.
     pub(crate) fn set(&self, id: &Id, guard: &LeaseGuard, gauges: Vec<Gauge>) {
         let mut subjects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if gauges.is_empty() {
@@ -79,17 +79,6 @@ mod tests {
         help: "Whether it leads.",
     };
 
-    fn gauge(metric: Metric, labels: &[(&'static str, &str)], value: i64) -> Gauge {
-        Gauge {
-            metric,
-            labels: labels
-                .iter()
-                .map(|&(label, value)| (label, value.to_owned()))
-                .collect(),
-            value,
-        }
-    }
-
     fn id(name: &str) -> Id {
         Id {
             operator: 0,
@@ -110,16 +99,10 @@ mod tests {
         registry.register_collector(Box::new(gauges.clone()));
         assert_eq!(text(&registry), "# EOF\n");
         let guard = LeaseGuard::forever();
-        let first = vec![
-            gauge(LAG, &[], 2),
-            gauge(
-                LEADER,
-                &[("database", "OVN_Southbound"), ("member", "sb-0")],
-                1,
-            ),
-        ];
+        let member = [("database", "OVN_Southbound"), ("member", "sb-0")];
+        let first = vec![Gauge::new(LAG, &[], 2), Gauge::new(LEADER, &member, 1)];
         gauges.set(&id("first"), &guard, first);
-        gauges.set(&id("second"), &guard, vec![gauge(LAG, &[], 0)]);
+        gauges.set(&id("second"), &guard, vec![Gauge::new(LAG, &[], 0)]);
         assert_eq!(
             text(&registry),
             "# HELP ovn_database_member_leader Whether it leads.\n\
@@ -147,7 +130,7 @@ mod tests {
         let gauges = Gauges::default();
         registry.register_collector(Box::new(gauges.clone()));
         let others = LeaseGuard::default();
-        gauges.set(&id("first"), &others, vec![gauge(LAG, &[], 2)]);
+        gauges.set(&id("first"), &others, vec![Gauge::new(LAG, &[], 2)]);
         assert_eq!(text(&registry), "# EOF\n");
     }
 }

@@ -48,8 +48,7 @@ pub(crate) struct Metrics {
     calls: Family<Verb, Counter>,
     queued: Gauge<i64, AtomicI64>,
     unknown: Family<Kind, Gauge<i64, AtomicI64>>,
-    /// What composers observe of their subjects.
-    pub(crate) subjects: Gauges,
+    pub(crate) gauges: Gauges,
 }
 
 impl Metrics {
@@ -63,7 +62,7 @@ impl Metrics {
             calls: Family::default(),
             queued: Gauge::default(),
             unknown: Family::default(),
-            subjects: Gauges::default(),
+            gauges: Gauges::default(),
         };
         let Self {
             reconciles,
@@ -73,9 +72,9 @@ impl Metrics {
             calls,
             queued,
             unknown,
-            subjects,
+            gauges,
         } = metrics.clone();
-        registry.register_collector(Box::new(subjects));
+        registry.register_collector(Box::new(gauges));
         let registry = registry.sub_registry_with_prefix("operator");
         registry.register("reconciles", "Reconciles, by operator", reconciles);
         registry.register("errors", "Reconciles that failed, by reason", errors);

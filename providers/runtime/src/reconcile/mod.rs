@@ -156,7 +156,7 @@ impl Controller {
             Lookup::Unknown(_) => return Outcome::Done(None),
             Lookup::Missing => {
                 self.cache.forget(id);
-                self.metrics.subjects.set(id, guard, Vec::new());
+                self.metrics.gauges.set(id, guard, Vec::new());
                 return Outcome::Gone;
             }
         };
@@ -223,8 +223,8 @@ impl Controller {
         let mut round = match composed.await {
             Ok(round) => round,
             Err(failure) => {
-                let subjects = &self.metrics.subjects;
-                subjects.set(subject.id, subject.guard, Vec::new());
+                let gauges = &self.metrics.gauges;
+                gauges.set(subject.id, subject.guard, Vec::new());
                 self.refuse(subject, None, &failure).await?;
                 return Ok(Outcome::Failed);
             }
@@ -250,8 +250,8 @@ impl Controller {
             ..
         } = round;
         let gauges = std::mem::take(&mut composed.desired.gauges);
-        let subjects = &self.metrics.subjects;
-        subjects.set(subject.id, subject.guard, gauges);
+        let exported = &self.metrics.gauges;
+        exported.set(subject.id, subject.guard, gauges);
         if let Some(problem) = foremost(&made.problems) {
             self.refuse(subject, Some(&composed), problem).await?;
             return Ok(Outcome::Failed);

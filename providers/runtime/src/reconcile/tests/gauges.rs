@@ -35,7 +35,7 @@ async fn gauges_of_a_subject_are_exported_while_it_can_be_composed() {
     let server = Server::default();
     let controller = controller(&server, vec![Box::new(Counting)], Vec::new());
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(controller.metrics.subjects.clone()));
+    registry.register_collector(Box::new(controller.metrics.gauges.clone()));
     let is_exported = || {
         let mut text = String::new();
         encode(&mut text, &registry).unwrap();
