@@ -1,4 +1,4 @@
-//! How long a sequence of steps waits for others, and how long for this project's operators, as the audit logs of API servers show it.
+//! How long each step of a sequence waits for others, and how long for this project's operators, by the audit logs of API servers.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -12,7 +12,7 @@ use crate::operator::Operator;
 pub type Objects = (&'static str, &'static str);
 
 /// What names of objects begin with: in the audit log of a cluster, as `namespace/name` or `name`, and in steps. The first pair that
-/// fits counts. Objects that none fits are left out.
+/// matches counts. Objects that match none are left out.
 pub type Names = &'static [(&'static str, &'static str)];
 
 /// A sequence of steps.
@@ -40,8 +40,8 @@ pub struct Step {
 pub enum Moment {
     /// When the first of these is created.
     Created(Objects),
-    /// At the last write to some of these before the first of others is created, or before the end of the path. Only writes of those
-    /// who do the step count.
+    /// At the last write to these before the first of others is created, or before the end of the path. Only writes of those who do the
+    /// step count.
     Last(&'static [Objects], Option<Objects>),
     /// At the end of the path.
     End,
@@ -203,10 +203,10 @@ impl Attribution {
         total.as_secs_f64()
     }
 
-    /// Fine when the operators took no longer than they may.
+    /// Checks the time of this project's operators.
     ///
     /// # Errors
-    /// They took longer.
+    /// They took as long as the limit, or longer.
     pub fn check(&self) -> Result<()> {
         let (operators, limit) = (self.operators(), self.limit);
         ensure!(

@@ -21,7 +21,7 @@ const READY: Duration = Duration::from_secs(60);
 /// What it logs: every resource that it has composed.
 const LOGGED: &str = "info,function_runtime::calls=debug";
 
-/// How the line begins by which it tells how long all its calls took.
+/// What the line of its metrics with the time of all calls begins with.
 const BUSY: &str = "function_call_duration_seconds_sum ";
 
 /// Which function a lab calls.
@@ -127,7 +127,7 @@ impl Function {
     /// How long all its calls took together, in seconds.
     ///
     /// # Errors
-    /// It can't be asked, or doesn't tell.
+    /// Its metrics can't be read, or don't have that.
     pub async fn busy(&self) -> Result<f64> {
         let page = probe::page(self.metrics_port, "/metrics").await?;
         busy(&page).with_context(|| format!("no {BUSY} in {page}"))
@@ -149,7 +149,7 @@ impl Function {
     }
 }
 
-/// How long all calls took, as a page of metrics tells, in seconds.
+/// How long all calls took, by a page of metrics, in seconds.
 fn busy(page: &str) -> Option<f64> {
     let mut lines = page.lines();
     let busy = lines.find_map(|line| line.strip_prefix(BUSY))?;

@@ -31,8 +31,8 @@
 //! - A [`Cluster`] applies, gets, lists, edits and deletes by [`Kind`] and name, `namespace/name` where there is a
 //!   namespace; unknown fields are refused. [`Cluster::client`] serves for everything else.
 //! - [`Cluster::acting_as`] is a cluster with the rights of a service account and no others, and [`Cluster::audit`] is
-//!   every request that a cluster answered, by whom. By these, an [`attribution::Path`] tells what waited for our operators and
-//!   what for others.
+//!   every request that a cluster answered, by whom. By these, an [`attribution::Path`] says which steps waited for our
+//!   operators, and which for others.
 //! - An [`Operator`] is a real one of others, run on a [`Cluster`], and [`Keystone`] a real one too.
 //! - A cluster has no node until it is given one, a [`Node`], on which pods really run, of any [`Image`] that is offered
 //!   there. Without, what pods would do is for the scenario to simulate, by [`Cluster::set_status`] for instance. A [`Cloud`] is

@@ -48,11 +48,11 @@ pub struct OpenStackPresets {
     pub open_stack_release: String,
     /// ClusterIssuer for claims that name none.
     pub issuer: Option<String>,
-    /// Whether ServiceMonitors are made.
+    /// Whether ServiceMonitors are created.
     #[serde(default)]
     pub monitoring: bool,
-    /// Whether they are made for each process that isn't an API, too, such as Nova's conductors, and for each of RabbitMQ's queues. With it
-    /// `monitoring` is on.
+    /// Whether they are also created for programs that aren't APIs, such as Nova's conductors, and for each of RabbitMQ's queues. It implies
+    /// `monitoring`.
     #[serde(default)]
     pub process_metrics: bool,
     /// Backups of the databases of every control plane. Without it there are none.

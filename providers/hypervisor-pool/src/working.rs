@@ -125,7 +125,7 @@ impl Hosts<'_> {
         }
     }
 
-    /// Exports how many of the leased nodes run each agent, and how many of them Nova hears, as far as both are known.
+    /// Exports how many of the leased nodes run each agent, and on how many nova-compute reports to Nova, as far as both are known.
     fn measure(&self, leases: &Leases, desired: &mut DesiredState) {
         let leased: Vec<_> = leases.in_phase(LeasePhase::Leased).collect();
         let count = |is: &dyn Fn(&Live<Node>) -> bool| {

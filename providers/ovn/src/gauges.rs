@@ -1,4 +1,4 @@
-//! What Prometheus is told of the databases, of northd and of the nodes.
+//! Gauges of the databases, of northd and of the nodes.
 
 use provider_composer::{DesiredState, Metric};
 

@@ -79,7 +79,7 @@ async fn from_a_claim(lab: &Lab, cloud: Cloud) -> Result<()> {
     path::report(&clusters, &path::CLAIM, Timestamp::now())?;
     match lab.function.busy().await {
         Ok(seconds) => println!("all calls of the function took {seconds:.2} s"),
-        Err(error) => println!("the function doesn't tell how long its calls took: {error:#}"),
+        Err(error) => println!("the time of the function's calls is unknown: {error:#}"),
     }
     let status = &claim.data["status"];
     ensure!(

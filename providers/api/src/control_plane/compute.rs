@@ -16,6 +16,7 @@ use crate::{
 #[schemars(extend("x-kubernetes-validations" = [rule::CELLS_OF_POOLS]))]
 pub struct Compute {
     /// Names of the pools. Nova's agents run on nodes of these.
+    // Twice as many as a claim may name: those that it no longer names are here while they have a share.
     #[schemars(
         length(max = 32),
         inner(length(min = 1, max = 63), regex(pattern = LABEL)),

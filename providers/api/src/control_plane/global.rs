@@ -42,7 +42,7 @@ pub struct Global {
     pub tls: ControlPlaneTls,
     /// Networks that the services offer.
     pub network: ControlPlaneNetwork,
-    /// What Prometheus is told of.
+    /// What Prometheus scrapes.
     pub monitoring: Monitoring,
     /// Where images come from. Without it from where they are published.
     #[serde(skip_serializing_if = "is_default")]

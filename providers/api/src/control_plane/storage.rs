@@ -60,7 +60,7 @@ pub struct CephPoolNames {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CephClientRef {
-    /// The OpenStack service: cinder, glance, nova or manila; or backup, which cinder-backup has.
+    /// The OpenStack service: cinder, glance, nova or manila; backup for cinder-backup.
     #[schemars(length(min = 1, max = 63), regex(pattern = LABEL))]
     pub service: String,
     /// The storage pool whose Ceph knows the user.

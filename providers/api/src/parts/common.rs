@@ -36,7 +36,7 @@ pub struct Common {
     /// Where pods run.
     #[serde(skip_serializing_if = "is_default")]
     pub topology: Topology,
-    /// What Prometheus is told of.
+    /// What Prometheus scrapes.
     pub monitoring: Monitoring,
     /// Who may do what, where it differs from the service's own rules.
     #[serde(skip_serializing_if = "Option::is_none")]

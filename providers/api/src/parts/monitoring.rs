@@ -1,4 +1,4 @@
-//! What Prometheus is told of.
+//! What Prometheus scrapes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,18 +8,17 @@ use crate::rule::Rule;
 
 const ENABLED: Rule = Rule::new(
     "!has(self.processes) || !self.processes || (has(self.enabled) && self.enabled)",
-    "processes adds to what enabled has Prometheus scrape: set enabled to true, or remove processes",
+    "processes needs enabled: set enabled to true, or remove processes",
 );
 
-/// What Prometheus is told of.
+/// What Prometheus scrapes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [ENABLED]))]
 pub struct Monitoring {
-    /// Whether it is on.
+    /// Whether Prometheus scrapes APIs.
     pub enabled: bool,
-    /// Whether Prometheus is told of each process that isn't an API, too, such as Nova's conductors, and of each of RabbitMQ's
-    /// queues.
+    /// Whether Prometheus also scrapes programs that aren't APIs, such as Nova's conductors, and each of RabbitMQ's queues.
     #[serde(skip_serializing_if = "is_default")]
     pub processes: bool,
 }

@@ -1,4 +1,4 @@
-//! How Prometheus learns of Nova's processes.
+//! What Prometheus scrapes of Nova's processes.
 
 use c5c3_kinds::Manifest;
 use c5c3_kinds::prometheus::ServiceMonitor;

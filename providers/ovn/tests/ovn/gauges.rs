@@ -1,4 +1,4 @@
-//! What Prometheus is told of an OVNCluster.
+//! Gauges of an OVNCluster.
 
 use std::collections::BTreeSet;
 
