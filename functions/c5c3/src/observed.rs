@@ -173,6 +173,11 @@ pub fn condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Con
     conditions.iter().find(|condition| condition.type_ == type_)
 }
 
+/// Whether the condition of a type is True.
+pub fn is_true(conditions: &[Condition], type_: &str) -> bool {
+    condition(conditions, type_).is_some_and(|condition| condition.status == "True")
+}
+
 /// A status of which the conditions are all that matters.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -184,7 +189,7 @@ pub struct ConditionedStatus {
 impl ConditionedStatus {
     /// Whether `Ready` holds.
     pub fn is_ready(&self) -> bool {
-        condition(&self.conditions, "Ready").is_some_and(|ready| ready.status == "True")
+        is_true(&self.conditions, "Ready")
     }
 }
 

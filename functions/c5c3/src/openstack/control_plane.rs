@@ -23,7 +23,7 @@ use super::shares::Shares;
 use super::wanted::{Client, Rbd, Storage, Storages, wants_backups};
 use crate::composed::{Composed, Creation};
 use crate::manifest::{Manifest, ObjectMeta};
-use crate::observed::{Observation, condition};
+use crate::observed::{Observation, is_true};
 
 /// The label of the Pod Security that a namespace enforces.
 pub const ENFORCED: &str = "pod-security.kubernetes.io/enforce";
@@ -327,5 +327,5 @@ impl Recipe<'_> {
 
 /// Whether the c5c3-operator says that the control plane is ready.
 pub fn is_ready(status: &ControlPlaneStatus) -> bool {
-    condition(&status.conditions, "Ready").is_some_and(|ready| ready.status == "True")
+    is_true(&status.conditions, "Ready")
 }

@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
 use super::resource::CONTROL_PLANE;
-use crate::observed::{Observation, condition, last_observed, last_spec};
+use crate::observed::{Observation, condition, is_true, last_observed, last_spec};
 
 /// The ControlPlane that exists, whoever owns it.
 pub struct Existing {
@@ -99,7 +99,7 @@ impl Existing {
 
     /// Whether a condition is True.
     pub fn is_true(&self, type_: &str) -> bool {
-        condition(&self.status.conditions, type_).is_some_and(|said| said.status == "True")
+        is_true(&self.status.conditions, type_)
     }
 
     /// Whether a condition is True of a spec that has this cell. It may be True of the spec before, of which the status still is.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Recipe, new_hosts, resource};
 use crate::composed::Composed;
 use crate::manifest::Manifest;
-use crate::observed::{Observation, condition};
+use crate::observed::{Observation, condition, is_true};
 use crate::pools::allows;
 
 /// Label of a pool that becomes Nova's availability zone.
@@ -179,7 +179,7 @@ fn why(observation: &Observation<HypervisorShareStatus>) -> String {
 }
 
 fn is_ready(status: &HypervisorShareStatus) -> bool {
-    condition(&status.conditions, "Ready").is_some_and(|ready| ready.status == "True")
+    is_true(&status.conditions, "Ready")
 }
 
 /// Labels that say what kind of hosts these are, and so matter to Nova.

@@ -15,7 +15,7 @@ use super::shares::{PoolCondition, Shares};
 use super::tenant::Tenant;
 use super::unsupported::unsupported;
 use super::verify::Verdict;
-use crate::observed::{Observation, condition};
+use crate::observed::{Observation, condition, is_true};
 use crate::transitions;
 use crate::ttl::set_ttl;
 
@@ -167,8 +167,7 @@ impl Recipe<'_> {
         let (reason, message) = match (&control_plane.problem, ready) {
             (Some(problem), _) => (Reason::NotApplied, problem.clone()),
             (None, Some(ready)) if !ready.reason.is_empty() => {
-                let stalled = condition(&control_plane.status.conditions, "Stalled");
-                let is_stalled = stalled.is_some_and(|stalled| stalled.status == "True");
+                let is_stalled = is_true(&control_plane.status.conditions, "Stalled");
                 return transitions::repeat(
                     response,
                     "ControlPlaneReady",
