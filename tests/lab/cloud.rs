@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use kube::core::DynamicObject;
 use provider_openstack::table::MEMCACHED;
 use serde_json::json;
 
@@ -205,6 +206,28 @@ impl Cloud {
     pub async fn give(&self, name: &str, file: &str, text: &str) -> Result<()> {
         let map = json!({"data": {file: text}});
         self.cluster.put(CONFIG_MAP, &self.place(name), map).await
+    }
+
+    /// Creates a Job of a CronJob, as `kubectl create job --from` does.
+    pub async fn run_now(&self, cron_job: &DynamicObject, name: &str) -> Result<()> {
+        let metadata = &cron_job.metadata;
+        let job = json!({
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {
+                "name": name,
+                "namespace": metadata.namespace,
+                "ownerReferences": [{
+                    "apiVersion": "batch/v1",
+                    "kind": "CronJob",
+                    "name": metadata.name,
+                    "uid": metadata.uid,
+                    "controller": true,
+                }],
+            },
+            "spec": cron_job.data["spec"]["jobTemplate"]["spec"],
+        });
+        self.cluster.apply(&job.to_string()).await.map(drop)
     }
 
     /// Waits for a Job of the cloud's namespace, and gives what its pod says.

@@ -4,8 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use lab::{
-    Cloud, Context, DynamicObject, Image, Kind, Machine, Operator, Result, ensure, eventually, is,
-    kind, minutes,
+    Cloud, Context, Image, Kind, Machine, Operator, Result, ensure, eventually, is, kind, minutes,
 };
 use serde_json::{Value, json};
 
@@ -93,32 +92,11 @@ pub(super) async fn asked_of(cloud: &Cloud, member: &str, query: &str) -> Result
     member.run(&["sh", "-c", ask, query])
 }
 
-/// Creates a Job of a CronJob, as `kubectl create job --from` does.
-pub(super) async fn run_now(cloud: &Cloud, cron_job: &DynamicObject, name: &str) -> Result<()> {
-    let job = json!({
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {
-            "name": name,
-            "namespace": "openstack",
-            "ownerReferences": [{
-                "apiVersion": "batch/v1",
-                "kind": "CronJob",
-                "name": cron_job.metadata.name,
-                "uid": cron_job.metadata.uid,
-                "controller": true,
-            }],
-        },
-        "spec": cron_job.data["spec"]["jobTemplate"]["spec"],
-    });
-    cloud.cluster.apply(&job.to_string()).await.map(drop)
-}
-
 /// Runs the schedule's Job now, and gives the time of the backup.
 pub(super) async fn back_up(cloud: &Cloud) -> Result<String> {
     let schedules = cloud.cluster.list(CRON_JOB, "").await?;
     let schedule = schedules.first().context("there is no schedule")?;
-    run_now(cloud, schedule, "before-maintenance").await?;
+    cloud.run_now(schedule, "before-maintenance").await?;
     eventually("a backup is written", minutes(3), async || {
         let job = cloud
             .cluster

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lab::{Cloud, Context, Kind, Result, ensure, eventually, is, kind, minutes};
 use serde_json::{Value, json};
 
-use super::backup::{asked, run_now};
+use super::backup::asked;
 
 const CRON_JOB: Kind = kind("batch/v1", "CronJob");
 const DEPLOYMENT: Kind = kind("apps/v1", "Deployment");
@@ -114,7 +114,7 @@ async fn archives_rows(cloud: &Cloud) -> Result<()> {
         .cluster
         .get(CRON_JOB, "openstack/nova-archive")
         .await?;
-    run_now(cloud, &archive, "nova-archive-now").await?;
+    cloud.run_now(&archive, "nova-archive-now").await?;
     cloud.says("nova-archive-now").await?;
     let servers = asked(cloud, SERVERS).await?;
     ensure!(servers == "0\t2\t0", "servers: {servers}");

@@ -162,13 +162,7 @@ impl Network {
     /// Runs the schedule's Job now.
     async fn back_up(&self) -> Result<()> {
         let cron = self.cluster().get(CRON_JOB, "openstack/ovn-backup").await?;
-        let job = json!({
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": { "name": "backup", "namespace": "openstack" },
-            "spec": cron.data["spec"]["jobTemplate"]["spec"],
-        });
-        self.cluster().apply(&job.to_string()).await?;
+        self.cloud.run_now(&cron, "backup").await?;
         eventually("the backup is written", minutes(2), async || {
             let job = self.cluster().get(JOB, "openstack/backup").await?;
             is(&job, "Complete")
