@@ -126,6 +126,13 @@ impl<'a> Composed<'a> {
         self.request.observed().contains_key(name) && !self.foreign.contains_key(name)
     }
 
+    /// What follows a prefix in the names of composed resources that exist.
+    pub fn existing<'b>(&'b self, prefix: &'b str) -> impl Iterator<Item = &'b str> {
+        let names = self.request.observed().keys();
+        let names = names.filter(|name| self.exists(name));
+        names.filter_map(move |name| name.strip_prefix(prefix))
+    }
+
     /// Whether the composite resource isn't stored in any cluster. Then all that it leads to is wanted at once, to be shown.
     pub fn is_rendered(&self) -> bool {
         self.owner.is_rendered()

@@ -27,14 +27,10 @@ impl Recipe<'_> {
     /// # Errors
     /// The consoles of a cell can't have a host name.
     pub fn compute(&self, composed: &Composed<'_>) -> Result<Compute, Fatal> {
-        let before = self.existing.spec.iter();
-        let before = before.flat_map(|spec| &spec.compute.hypervisor_clusters);
-        let dropped = before.filter(|pool| {
-            let is_left = !self.is_named(pool) && composed.exists(&resource::share(pool));
-            is_left && self.cell(pool, composed).is_some()
-        });
+        let dropped = self.dropped_hypervisors(composed).into_iter();
+        let dropped = dropped.filter(|pool| self.cell(pool, composed).is_some());
         let served = self.served_hypervisors(composed).into_iter();
-        let pools: Vec<String> = served.chain(dropped.cloned()).collect();
+        let pools: Vec<String> = served.chain(dropped).collect();
         let mut cells: Vec<ComputeCell> = Vec::new();
         for pool in &pools {
             let Some(name) = self.cell(pool, composed) else {
@@ -63,6 +59,17 @@ impl Recipe<'_> {
                 && (self.site.creation_in(pool) == Creation::Allowed || composed.exists(&share))
         });
         pools.map(|pool| pool.name.name().to_owned()).collect()
+    }
+
+    /// The pools that the claim doesn't name any more, and still has a share of.
+    pub fn dropped_hypervisors(&self, composed: &Composed<'_>) -> Vec<String> {
+        let shares = composed.existing(resource::SHARE);
+        let dropped = shares.filter(|pool| {
+            let share = resource::share(pool);
+            // The name of a Usage begins in the same way where a pool is called so.
+            !self.is_named(pool) && composed.last_wanted::<Share>(&share).is_some()
+        });
+        dropped.map(str::to_owned).collect()
     }
 
     /// The cell of a pool's share; none for the first. A share stays in the cell that it was created in, since Nova can't move its nodes.

@@ -236,7 +236,7 @@ impl Recipe<'_> {
             .issuer_ref
             .as_ref()
             .or(self.presets.issuer.as_ref());
-        let networks = self.hypervisor_networks();
+        let networks = self.hypervisor_networks(composed);
         Global {
             region: claim.region.clone(),
             tls: ControlPlaneTls {
@@ -266,8 +266,9 @@ impl Recipe<'_> {
 
     /// The addresses of the hypervisors' nodes. While those of a pool aren't known, all stay as they are: without its network
     /// the agents of a pool would lose their control plane. Pods of the control plane may connect to all of them, so that those of
-    /// a pool are added when it has admitted the claim.
-    fn hypervisor_networks(&self) -> Option<Vec<Cidr>> {
+    /// a pool are added when it has admitted the claim. Those of a pool that the claim dropped stay as long as it has a share, whose
+    /// nodes are drained through the control plane.
+    fn hypervisor_networks(&self, composed: &Composed<'_>) -> Option<Vec<Cidr>> {
         if !self.cluster.spec.services.nova {
             return None;
         }
@@ -278,7 +279,12 @@ impl Recipe<'_> {
         let had = |nodes: &Cidr| last.iter().flatten().any(|one| one == nodes);
         let admitted = known.into_iter().flatten();
         let admitted = admitted.filter(|(pool, nodes)| pool.is_admitted() || had(nodes));
-        let networks: Vec<Cidr> = admitted.map(|(_, nodes)| nodes).collect();
+        let mut networks: Vec<Cidr> = admitted.map(|(_, nodes)| nodes).collect();
+        if !self.dropped_hypervisors(composed).is_empty() {
+            let mut others = last.clone().unwrap_or_default();
+            others.retain(|nodes| !networks.contains(nodes));
+            networks.extend(others);
+        }
         Some(networks)
             .filter(|networks| !networks.is_empty())
             .or(last)

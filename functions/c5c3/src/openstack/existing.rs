@@ -47,9 +47,6 @@ pub struct LastSpec {
     pub access: Option<TenantAccess>,
     /// Whether there is a Tempest.
     pub tempest: Option<IgnoredAny>,
-    /// Its hypervisor pools.
-    #[serde(deserialize_with = "if_readable")]
-    pub compute: Compute,
     #[serde(deserialize_with = "if_readable")]
     global: LastGlobal,
     #[serde(deserialize_with = "if_readable")]

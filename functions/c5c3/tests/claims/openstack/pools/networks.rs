@@ -141,6 +141,29 @@ fn nodes_of_a_pool_are_reached_once_it_has_admitted_the_claim() {
     assert_eq!(networks(&call), both);
 }
 
+/// Its nodes are drained through the control plane.
+#[test]
+fn nodes_of_a_dropped_pool_reach_their_control_plane_until_its_share_is_gone() {
+    let (call, before) = with_networks(call("customer-a-prod")).running();
+    let networks = |outcome: &Outcome| {
+        let network = &outcome.manifest("control-plane")["spec"]["global"]["network"];
+        network["hypervisorNetworks"].clone()
+    };
+    let both = json!(["10.180.0.0/16", "10.181.0.0/16"]);
+    assert_eq!(networks(&before), both);
+    let mut call = call.applied(&before, well);
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
+    let dropped = call.run();
+    assert_eq!(networks(&dropped), both);
+    let mut call = call.applied(&dropped, well);
+    assert_eq!(networks(&call.run()), both, "they stay");
+    call.composite["metadata"]["annotations"] =
+        json!({"c5c3.io/delete-retained": "share-hv-pool-b"});
+    assert_eq!(networks(&call.run()), both, "the nodes are drained");
+    call.observed.remove("share-hv-pool-b");
+    assert_eq!(networks(&call.run()), json!(["10.180.0.0/16"]));
+}
+
 #[rstest]
 #[case::no_servers("/spec/services", json!({ "nova": false, "cinder": false }))]
 #[case::not_encrypted("/spec/tls", json!({ "enabled": false }))]
