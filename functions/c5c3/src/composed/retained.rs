@@ -58,7 +58,8 @@ impl Leftover<'_> {
 
 impl Composed<'_> {
     /// Keeps every Object that isn't wanted any more and holds data or servers, but for those `released`; with them whoever
-    /// reaches the data, and the Usages that protect them. Also keeps an Object until the provider may delete what it may have
+    /// reaches the data, and the Usages that protect them. What agents read is kept until their share is gone, released or
+    /// not: they drain its nodes. Also keeps an Object until the provider may delete what it may have
     /// created; without that the object would be left in its cluster. Returns the names of both, and whether anything holds
     /// data, released or not: pools stay held until it is gone. Call it once everything is wanted but `later`.
     ///
@@ -95,7 +96,8 @@ impl Composed<'_> {
         let is_released = |leftover: &&Leftover<'_>| released.contains(leftover.name);
         let clusters: BTreeSet<&str> = leftovers
             .iter()
-            .filter(|leftover| leftover.holds_data() && !is_released(leftover))
+            .filter(|leftover| leftover.holds_data())
+            .filter(|leftover| leftover.kind == SHARE || !is_released(leftover))
             .map(|leftover| leftover.cluster.as_str())
             .collect();
         let is_retained = |leftover: &&Leftover<'_>| {

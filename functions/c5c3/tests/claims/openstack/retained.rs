@@ -61,11 +61,16 @@ fn share_with_servers_stays_when_its_pool_is_dropped() {
         json!({"c5c3.io/delete-retained": "share-hv-pool-b"});
     let released = call.run();
     assert!(!released.desired.contains_key("share-hv-pool-b"));
+    let drain = retained(&outcome).into_iter();
+    let drain: Vec<&str> = drain.filter(|name| *name != "share-hv-pool-b").collect();
+    assert_eq!(retained(&released), drain, "agents read it until then");
     let mut usages = released.desired.keys();
     assert!(
         !usages.any(|usage| usage.starts_with("share-hv-pool-b-until-")),
         "it is deleted alone"
     );
+    call.observed.remove("share-hv-pool-b");
+    assert_eq!(retained(&call.run()), Vec::<&str>::new());
 }
 
 #[test]
