@@ -188,7 +188,7 @@ pub struct StorageLimits {
     /// Of ephemeral disks.
     #[serde(rename = "ephemeralGB")]
     pub ephemeral: Option<u64>,
-    /// Of backups of volumes, by default as of volumes. A claim's own quota counts where it is lower.
+    /// Of backups of volumes, by default as of volumes; with 0 no further claim may have any. A claim's own quota counts where it is lower.
     #[serde(rename = "backupsGB")]
     pub backups: Option<u64>,
 }

@@ -72,7 +72,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let parts = Part::all(&cluster.spec, &preset.share);
     let exceeded = part::exceeded(&cluster.spec, &preset.share);
     let site = Site::resolve(&cluster, &presets, &parts, request, response)?;
-    let storages = Storages::of(&cluster, &site, request)?;
+    let storages = Storages::of(&cluster, &preset.storage, &site, request)?;
     let recipe = Recipe {
         cluster: &cluster,
         presets: &presets,

@@ -153,8 +153,9 @@ impl Recipe<'_> {
             Rbd::Volumes => (limits.volumes, claim.volume_pool.quota_gb),
             Rbd::Images => (limits.images, 0),
             Rbd::Ephemeral => (limits.ephemeral, 0),
+            // To Ceph, 0 is no quota: where no new claim may have backups, those that are there may take as much as volumes.
             Rbd::Backups => (
-                limits.backups.or(limits.volumes),
+                limits.backups.filter(|limit| *limit > 0).or(limits.volumes),
                 claim.backup_pool.quota_gb,
             ),
         };

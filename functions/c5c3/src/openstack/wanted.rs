@@ -6,6 +6,7 @@ use function_protocol::{Fatal, Request};
 use super::OpenStackCluster;
 use super::site::Site;
 use crate::composed::{Composed, Creation};
+use crate::input::StorageLimits;
 use crate::names::Names;
 
 /// Longest name of a storage pool with volumes: the names of `cinder` and of its backend have 44 characters together (`LONGEST` of
@@ -128,9 +129,10 @@ impl Storages {
     ///
     /// # Errors
     /// A pool has fewer hosts than the claim wants copies, or too long a name for Cinder; or the claim doesn't name the one that is to
-    /// have its backups.
+    /// have its backups, or may have none.
     pub fn of(
         cluster: &OpenStackCluster,
+        limits: &StorageLimits,
         site: &Site,
         request: &Request,
     ) -> Result<Storages, Fatal> {
@@ -158,6 +160,14 @@ impl Storages {
             let volumes = Rbd::Volumes.resource(&storage.cluster);
             if spec.services.cinder && !request.observed().contains_key(&volumes) {
                 storage.check_name()?;
+            }
+            let resource = Rbd::Backups.resource(&storage.cluster);
+            let has_pool = request.observed().contains_key(&resource);
+            if has_backups && limits.backups == Some(0) && !has_pool {
+                return Err(Fatal::new(
+                    "spec.storage.ceph.backupPool is enabled, and the site allows claims of this size no backups of volumes; set enabled \
+                     to false, or ask the platform team for backupsGB of this size in the Composition's input",
+                ));
             }
             storage.check(spec, if site.was_served() { 1 } else { LEAST_COPIES })?;
             each.push(storage);

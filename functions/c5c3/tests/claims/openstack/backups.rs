@@ -127,6 +127,35 @@ fn backups_hold_what_site_and_claim_allow(
     assert_eq!(pool["spec"]["quotas"]["maxSize"], composed);
 }
 
+/// To Ceph, 0 would be no quota.
+#[test]
+fn backups_are_refused_where_the_site_allows_none_and_stay_limited_where_they_are() {
+    let enabled = || asking("customer-a-prod", json!({"enabled": true}));
+    let none = |call: &mut Call| {
+        let limits = json!({"volumesGB": 50, "backupsGB": 0});
+        call.input.as_mut().unwrap()["sizes"]["large"]["storage"] = limits;
+    };
+    let mut new = enabled();
+    none(&mut new);
+    let fatal = new.run().fatal.unwrap();
+    assert!(
+        fatal.starts_with("spec.storage.ceph.backupPool is enabled, and the site allows"),
+        "{fatal}"
+    );
+    new.composite["spec"]["storage"] = json!({});
+    assert_eq!(new.run().fatal, None);
+
+    let mut limited = enabled();
+    limited.input.as_mut().unwrap()["sizes"]["large"]["storage"] = json!({"backupsGB": 70});
+    let (call, before) = limited.running();
+    let mut call = call.applied(&before, well);
+    none(&mut call);
+    let outcome = call.run();
+    assert_eq!(outcome.fatal, None);
+    let quota = |outcome: &Outcome| outcome.manifest("backups-st-pool-a")["spec"]["quotas"].clone();
+    assert_eq!(quota(&outcome), json!({"maxSize": "70G"}));
+}
+
 #[test]
 fn backups_have_the_resources_that_the_size_says() {
     let mut call = asking("customer-b-staging", json!({"enabled": true}));
