@@ -27,7 +27,7 @@ impl System for Databases {
             (pod.clone(), member)
         });
         let members: serde_json::Map<_, _> = members.collect();
-        Some(json!({ "members": members, "sequence": 7, "chassis": {} }))
+        Some(json!({ "members": members, "sequence": 7, "behind": 0, "chassis": {} }))
     }
 
     fn call(&mut self, _: &str) -> Result<(), String> {

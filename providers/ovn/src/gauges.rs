@@ -19,7 +19,7 @@ const LAG: Metric = Metric {
 };
 const NORTHD: Metric = Metric {
     name: "ovn_northd_lag",
-    help: "Changes of nb_cfg in the northbound database that aren't in the southbound one yet.",
+    help: "Changes of nb_cfg that northd hasn't carried over to the southbound database.",
 };
 const CHASSIS: Metric = Metric {
     name: "ovn_chassis",
@@ -61,9 +61,8 @@ impl Network<'_> {
             desired.gauge(CHASSIS, &[], i64::from(all));
             desired.gauge(ALIVE, &[], i64::from(alive));
         }
-        if let [Some(northbound), Some(southbound)] = answers {
-            let lag = northbound.sequence.saturating_sub(southbound.sequence);
-            desired.gauge(NORTHD, &[], lag.max(0));
+        if let [Some(northbound), _] = answers {
+            desired.gauge(NORTHD, &[], northbound.behind.max(0));
         }
     }
 }

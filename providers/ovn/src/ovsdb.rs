@@ -40,7 +40,7 @@ pub struct Access {
     pub tls: Option<ClientCertificate>,
 }
 
-/// How the members of a database are and how far it is, and with `chassis` which nodes have registered there.
+/// How the members of a database are; with `chassis` which nodes have registered there, and without it how far behind northd is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Query {
     /// Where the database is.
@@ -63,8 +63,11 @@ pub struct Removal {
 pub struct Answer {
     /// The members that answered, by pod.
     pub members: BTreeMap<String, Member>,
-    /// Counts the changes that nodes should carry out: `NB_Global.nb_cfg`, which northd copies to `SB_Global.nb_cfg` (ovn-nb(5)).
+    /// Counts the changes that nodes should carry out, `SB_Global.nb_cfg`; 0 of the northbound database.
     pub sequence: i64,
+    /// How many of these changes of the northbound database northd hasn't carried over; 0 of the southbound one. One row has both numbers,
+    /// `NB_Global.nb_cfg` and `NB_Global.sb_cfg` (ovn-nb(5)): the databases are asked at different times.
+    pub behind: i64,
     /// Registered nodes, by OVN's name.
     pub chassis: BTreeMap<String, Chassis>,
 }

@@ -57,7 +57,7 @@ async fn observe(query: &Query) -> Result<Answer, Error> {
     let (mut connection, mut answer) = connect(&query.access).await?;
     match query.chassis {
         true => tables::chassis(&mut connection, database, &mut answer).await?,
-        false => answer.sequence = tables::sequence(&mut connection, database).await?,
+        false => answer.behind = tables::behind(&mut connection, database).await?,
     }
     Ok(answer)
 }

@@ -23,14 +23,18 @@ pub(crate) async fn member(connection: &mut Connection, database: &str) -> Resul
     })
 }
 
-/// How far the northbound database is; 0 where nothing has written to it yet.
-pub(crate) async fn sequence(connection: &mut Connection, database: &str) -> Result<i64, Error> {
-    let select = select("NB_Global", json!([]), &["nb_cfg"]);
-    let what = "the query how far it is";
+/// How many changes of the northbound database northd hasn't carried over; 0 where nothing has written to it yet. northd sets `sb_cfg` once
+/// the southbound database has what `nb_cfg` counts.
+pub(crate) async fn behind(connection: &mut Connection, database: &str) -> Result<i64, Error> {
+    let select = select("NB_Global", json!([]), &["nb_cfg", "sb_cfg"]);
+    let what = "the query how far northd is";
     let results = connection.transact(database, &[select], what).await?;
     let rows = rows(&results, 0).ok_or_else(|| connection.strange(what))?;
-    let sequence = rows.first().and_then(|row| row["nb_cfg"].as_i64());
-    Ok(sequence.unwrap_or_default())
+    let [nb, sb] = ["nb_cfg", "sb_cfg"].map(|column| {
+        let number = rows.first().and_then(|row| row[column].as_i64());
+        number.unwrap_or_default()
+    });
+    Ok(nb.saturating_sub(sb))
 }
 
 /// Adds the nodes that have registered.

@@ -65,7 +65,7 @@ fn results(operation: &Value, leader: bool, index: i64) -> Value {
         Some("Database") => {
             json!([{ "rows": [{ "connected": true, "leader": leader, "index": index }] }])
         }
-        Some("NB_Global") => json!([{ "rows": [{ "nb_cfg": 9 }] }]),
+        Some("NB_Global") => json!([{ "rows": [{ "nb_cfg": 9, "sb_cfg": 7 }] }]),
         Some("SB_Global") => json!([
             { "rows": [{ "nb_cfg": 7 }] },
             { "rows": [
@@ -139,18 +139,19 @@ async fn members_and_nodes_are_read_though_a_member_does_not_answer() {
             ("sb-1".to_owned(), member(true, 12)),
         ]),
         sequence: 7,
+        behind: 0,
         chassis: BTreeMap::from([("one".to_owned(), one), ("two".to_owned(), two)]),
     };
     assert_eq!(answer, expected);
 }
 
 #[tokio::test]
-async fn northbound_database_says_how_far_it_is() {
+async fn northbound_database_says_how_far_behind_northd_is() {
     let mut access = access(&[("nb-0", member(true, 12, Transactions::default()).await)]);
     access.database = "OVN_Northbound".to_owned();
     let answer = Ovsdb.observe(&query(access)).await.unwrap();
     let answer: Answer = serde_json::from_value(answer).unwrap();
-    assert_eq!((answer.sequence, answer.chassis.len()), (9, 0));
+    assert_eq!((answer.behind, answer.chassis.len()), (2, 0));
 }
 
 #[tokio::test]

@@ -73,6 +73,7 @@ fn members_of_a_database_that_cannot_be_asked_are_not_connected() {
             "database_member_lag OVN_Northbound ovn-nb-0 0",
             "database_member_connected OVN_Southbound ovn-sb-0 0",
             "database_member_leader OVN_Southbound ovn-sb-0 0",
+            "northd_lag 2",
         ]
     );
 }

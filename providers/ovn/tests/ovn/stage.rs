@@ -36,7 +36,8 @@ impl System for Southbound {
         }
         Some(json!({
             "members": members.collect::<serde_json::Map<_, _>>(),
-            "sequence": if query.chassis { 7 } else { 9 },
+            "sequence": 7,
+            "behind": if query.chassis { 0 } else { 2 },
             "chassis": chassis,
         }))
     }
