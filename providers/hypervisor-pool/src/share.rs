@@ -4,12 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use c5c3_kinds::Manifest;
-use c5c3_kinds::cert_manager::Certificate;
+use c5c3_kinds::cert_manager::{Certificate, Issuer};
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::HostAlias;
+use k8s_openapi::api::core::v1::{ConfigMap, HostAlias};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key, Live, ObservedState, Progress, Subject};
-use provider_openstack::{CertificateAuthority, Prerequisite, all, config_map, issuance, progress};
+use provider_composer::{
+    DesiredState, Key, Live, ObservedState, Progress, Reason, Resource, Subject,
+};
+use provider_openstack::{
+    CertificateAuthority, Prerequisite, all, config_map, issuance, issued, progress,
+};
 use serde_json::{Value, json};
 
 use crate::agents::migration::{self, MIGRATION};
@@ -102,7 +106,7 @@ impl<'a> Share<'a> {
             };
             desired.conditions.note("ConsolesReady", &consoles);
         }
-        self.certificate(observed, desired);
+        let certificate = self.certificate(observed, desired);
         let files = libvirt::configuration(settings);
         let providers = self.providers();
         let texts: Vec<&str> = files
@@ -113,7 +117,10 @@ impl<'a> Share<'a> {
             .collect();
         let lease = self.lease();
         let libvirt = agents::libvirt(settings, images, &lease, &texts);
-        desired.apply(&self.namespace, LIBVIRT, &files);
+        match certificate {
+            Ok(()) => desired.apply(&self.namespace, LIBVIRT, &files),
+            Err(_) => desired.keep(Key::of::<ConfigMap>(&self.namespace, LIBVIRT)),
+        }
         let map = [("providers.yaml", providers.clone())];
         let map = config_map(ObjectMeta::default(), map);
         desired.apply(&self.namespace, PROVIDERS, &map);
@@ -138,7 +145,7 @@ impl<'a> Share<'a> {
                 all((&ovn, &neutron))
                     .and_then(|(ovn, neutron)| agents::neutron_agent(images, ovn, neutron)),
             ),
-            ("libvirt", "LibvirtReady", Ok(libvirt)),
+            (LIBVIRT, "LibvirtReady", certificate.map(|()| libvirt)),
             (
                 NOVA_COMPUTE,
                 "ComputeReady",
@@ -160,7 +167,11 @@ impl<'a> Share<'a> {
                 }
                 Err(waits) => {
                     desired.keep(Key::of::<DaemonSet>(&self.namespace, name));
-                    desired.conditions.set(condition, &waits);
+                    match name {
+                        // Nodes that work go on without the certificate.
+                        LIBVIRT => desired.conditions.note(condition, &waits),
+                        _ => desired.conditions.set(condition, &waits),
+                    }
                 }
             }
         }
@@ -287,10 +298,34 @@ impl<'a> Share<'a> {
     /// Composes one certificate for all nodes of the share, by which they know each other. It has a subject, without which libvirt refuses the
     /// certificate of a client (`virNetTLSSessionCheckCertificate` in `src/rpc/virnettlscontext.c`), and servers don't migrate. It is renewed
     /// with each node that joins; until then, nodes that have the former one work.
-    fn certificate(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+    ///
+    /// # Errors
+    /// Connections are encrypted, and there is no certificate yet, without which no pod of libvirt starts.
+    fn certificate(
+        &self,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Prerequisite<()> {
+        const CONDITION: &str = "CertificateReady";
         let settings = &self.subject.spec.agents;
         if !settings.is_encrypted() {
-            return;
+            return Ok(());
+        }
+        let purpose = "the nodes' certificate";
+        let existing = issued(&self.namespace, CERTIFICATE, purpose, observed).map(|_| ());
+        // An object of a kind that isn't installed would hold up all else.
+        let kinds = [Manifest::<Certificate>::KIND, Manifest::<Issuer>::KIND];
+        let mut kinds = kinds.into_iter();
+        let missing = kinds.find(|kind| !observed.is_installed(*kind, &self.namespace));
+        if let Some(kind) = missing {
+            let message = format!(
+                "waits for cert-manager, whose kind {} isn't installed in the hypervisors' cluster: install it, or set neither \
+                 agents.encrypted nor agents.issuerRef",
+                kind.kind
+            );
+            let waits = Progress::waiting(Reason::WaitingFor("Certificate"), message);
+            desired.conditions.note(CONDITION, &waits);
+            return existing;
         }
         let metadata = ObjectMeta::default();
         let issuer = settings.issuer_ref.clone();
@@ -306,9 +341,9 @@ impl<'a> Share<'a> {
             ..Certificate::default()
         };
         desired.apply(&self.namespace, CERTIFICATE, &Manifest::of(certificate));
-        let purpose = "the nodes' certificate";
         let issued = issuance(&self.namespace, CERTIFICATE, purpose, observed);
-        desired.conditions.note("CertificateReady", &issued);
+        desired.conditions.note(CONDITION, &issued);
+        existing
     }
 
     /// Nova's provider configuration: the traits of every node, which Placement has before the first server

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use c5c3_kinds::{Manifest, cert_manager};
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
-use provider_composer::{Composed, Key};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
+use provider_composer::{Composed, Key, Resource};
 use provider_composer_testing::Cluster;
 use provider_openstack::Release;
 use provider_openstack_fixtures::{difference, shown};
@@ -53,6 +53,7 @@ fn share_with_every_setting_composes_agents_accordingly() {
             "issuerRef": { "name": "internal", "kind": "Issuer" },
         }),
     );
+    put_certificate(&mut cluster);
     let answer = settle(&mut cluster, "prod");
     let (_, without_settings) = running();
     insta::assert_yaml_snapshot!(difference(&without_settings, &shown(&answer)));
@@ -110,6 +111,7 @@ fn consoles_have_another_certificate_than_migrations() {
     cluster.edit(&share, |share| {
         share["spec"]["agents"]["issuerRef"] = json!({ "name": "internal" });
     });
+    put_certificate(&mut cluster);
     settle(&mut cluster, "prod");
     assert_eq!(
         tls(&cluster),
@@ -151,6 +153,7 @@ fn encrypted_share_has_an_authority_that_signs_for_its_nodes_alone() {
     assert_eq!((issuer(&cluster), authority(&cluster)), (None, None));
 
     put_share(&mut cluster, "prod", json!({ "encrypted": true }));
+    put_certificate(&mut cluster);
     settle(&mut cluster, "prod");
     assert_eq!(issuer(&cluster), Some(json!("hypervisor-ca")));
     let signs = json!({ "ca": { "secretName": "hypervisor-ca" } });
@@ -172,6 +175,60 @@ fn encrypted_share_has_an_authority_that_signs_for_its_nodes_alone() {
     settle(&mut cluster, "prod");
     assert_eq!(issuer(&cluster), Some(json!("internal")));
     assert_eq!(authority(&cluster), None);
+}
+
+/// Its pods can't start without the certificate, and servers on their nodes can't be managed without them.
+#[test]
+fn libvirt_stays_as_it_is_until_nodes_have_a_certificate() {
+    let (mut cluster, _) = running();
+    let libvirt = |cluster: &Cluster| {
+        let map = cluster.get(&Key::of::<ConfigMap>("agents-prod", "libvirt"));
+        let set = cluster.get(&Key::of::<DaemonSet>("agents-prod", "libvirt"));
+        [
+            map.unwrap()["data"].clone(),
+            set.unwrap()["spec"]["template"].clone(),
+        ]
+    };
+    let before = libvirt(&cluster);
+    let ready = condition(&cluster, "prod", "Ready");
+    let kind = Manifest::<cert_manager::Certificate>::KIND;
+    for (is_installed, says) in [
+        (
+            true,
+            "waits for Secret hypervisor-tls with the nodes' certificate",
+        ),
+        (
+            false,
+            "waits for cert-manager, whose kind Certificate isn't installed",
+        ),
+    ] {
+        let mut cluster: Cluster = cluster.contents().clone().into();
+        if !is_installed {
+            cluster.uninstall(kind);
+        }
+        put_share(&mut cluster, "prod", json!({ "encrypted": true }));
+        settle(&mut cluster, "prod");
+        assert_eq!(libvirt(&cluster), before);
+        let [status, reason, message] = condition(&cluster, "prod", "LibvirtReady");
+        assert_eq!([status, reason], ["False", "WaitingForSecret"]);
+        assert!(
+            message.starts_with("waits for Secret hypervisor-tls"),
+            "{message}"
+        );
+        let message = &condition(&cluster, "prod", "CertificateReady")[2];
+        assert!(message.starts_with(says), "{message}");
+        assert_eq!(condition(&cluster, "prod", "Ready"), ready);
+    }
+    put_share(&mut cluster, "prod", json!({ "encrypted": true }));
+    put_certificate(&mut cluster);
+    settle(&mut cluster, "prod");
+    let after = libvirt(&cluster);
+    assert!(
+        before
+            .iter()
+            .zip(&after)
+            .all(|(before, after)| before != after)
+    );
 }
 
 #[test]
@@ -201,8 +258,7 @@ fn certificate_of_nodes_is_reported_with_the_refusal_of_its_issuer() {
     settle(&mut cluster, "prod");
     assert_eq!(says(&cluster)[2], format!("{waits}: {denied}"));
 
-    let secret = json!({ "data": { "tls.crt": "YQ==", "tls.key": "YQ==" } });
-    put::<Secret>(&mut cluster, "agents-prod", "hypervisor-tls", &secret);
+    put_certificate(&mut cluster);
     settle(&mut cluster, "prod");
     let renewal = format!(
         "waits for cert-manager to renew the nodes' certificate in Secret hypervisor-tls: {denied}"

@@ -151,6 +151,7 @@ fn certificate_of_consoles_is_for_libvirt_alone_and_replaces_no_pods() {
         "prod",
         json!({ "issuerRef": { "name": "internal" } }),
     );
+    put_certificate(&mut cluster);
     settle(&mut cluster, "prod");
     let data = |cluster: &Cluster, name: &str| {
         let secret = cluster.get(&Key::of::<Secret>("agents-prod", name));
