@@ -30,6 +30,11 @@ const ONE_PLACE: Rule = Rule::new(
     "backups are in one place: give backup.rbd or backup.s3",
 );
 
+const SNAPSHOTS_IN_CEPH: Rule = Rule::new(
+    "!has(self.snapshots) || !has(self.s3)",
+    "backups in a bucket leave no snapshots: remove snapshots, or give backup.rbd instead of backup.s3",
+);
+
 /// The wanted Cinder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -108,7 +113,7 @@ fn default_driver() -> String {
 /// What makes backups of volumes, and where they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(extend("x-kubernetes-validations" = [ONE_PLACE]))]
+#[schemars(extend("x-kubernetes-validations" = [ONE_PLACE, SNAPSHOTS_IN_CEPH]))]
 pub struct VolumeBackup {
     /// What copies volumes.
     #[serde(flatten)]
@@ -119,6 +124,11 @@ pub struct VolumeBackup {
     /// A bucket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub s3: Option<Bucket>,
+    /// How many snapshots backups to Ceph leave of each volume, in the volume's pool. An incremental backup needs that of the backup before
+    /// it, and is a full one without. By default all are left until the volume is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub snapshots: Option<u16>,
 }
 
 /// Volumes that a backend keeps as copies of images. They belong to a project of the service's own, whose quota they count for.

@@ -48,8 +48,15 @@ impl Place {
         }
     }
 
-    /// Sets the driver (<https://docs.openstack.org/cinder/latest/configuration/block-storage/backup-drivers.html>).
-    fn configure(&self, service: &Service<'_>, section: &mut Section, files: &mut Files) {
+    /// Sets the driver (<https://docs.openstack.org/cinder/latest/configuration/block-storage/backup-drivers.html>), and how many snapshots
+    /// backups leave of a volume.
+    fn configure(
+        &self,
+        service: &Service<'_>,
+        snapshots: Option<u16>,
+        section: &mut Section,
+        files: &mut Files,
+    ) {
         match self {
             Self::Rbd(pool) => {
                 section
@@ -60,6 +67,9 @@ impl Place {
                     .set("backup_ceph_conf", format!("{CEPH}/{CONF}"))
                     .set("backup_ceph_user", &pool.user)
                     .set("backup_ceph_pool", &pool.pool);
+                if let Some(snapshots) = snapshots {
+                    section.set("backup_ceph_max_snapshots", snapshots);
+                }
                 pool.files(CEPH, CONF, KEYRING, files);
             }
             Self::S3(bucket) => {
@@ -97,7 +107,10 @@ pub fn pods(
     }
     let mut files = Files::default();
     let mut config = facts.common(&mut files);
-    place.configure(facts.service, config.section("DEFAULT"), &mut files);
+    let snapshots = facts.spec.backup.as_ref();
+    let snapshots = snapshots.and_then(|backup| backup.snapshots);
+    let section = config.section("DEFAULT");
+    place.configure(facts.service, snapshots, section, &mut files);
     for backend in backends {
         if let Ok(pool) = &backend.pool {
             backend.files(pool, &mut files);

@@ -181,6 +181,7 @@ impl Recipe<'_> {
     ) -> Option<VolumeBackup> {
         let mut served = storages.served(composed);
         let storage = served.find(|storage| storage.has_backups(composed))?;
+        let given = preset.cinder.backup.as_ref();
         Some(VolumeBackup {
             component: self.backup_component(preset)?,
             rbd: Some(parts::Rbd {
@@ -192,6 +193,8 @@ impl Recipe<'_> {
                 ceph_client_ref: None,
             }),
             s3: None,
+            // Otherwise each backup takes space of its volume's pool, whose quota is the claim's, also after it was deleted.
+            snapshots: given.and_then(|given| given.snapshots).or(Some(1)),
         })
     }
 

@@ -226,6 +226,26 @@ fn release_before_2025_2_has_no_section_of_glance() {
     assert!(shared.lines().any(|line| line == authority), "{shared}");
 }
 
+/// Other programs aren't replaced for it, and a Cinder that doesn't say so stays as it is.
+#[test]
+fn backups_in_ceph_leave_as_many_snapshots_as_the_cinder_says() {
+    let mut cluster = running();
+    let lines = |cluster: &Cluster| {
+        let pods = [members(cluster, "cinder-backup"), pod_of_api(cluster)];
+        pods.map(|pod| {
+            let shared = section(cluster, &pod, "DEFAULT");
+            let line = shared.lines().find(|line| line.contains("snapshots"));
+            line.map(str::to_owned)
+        })
+    };
+    assert_eq!(lines(&cluster), [None, None]);
+    change(&mut cluster, |cinder| {
+        cinder["spec"]["backup"]["snapshots"] = json!(1);
+    });
+    let line = "backup_ceph_max_snapshots = 1".to_owned();
+    assert_eq!(lines(&cluster), [Some(line), None]);
+}
+
 #[test]
 fn backups_go_to_a_bucket() {
     let mut cluster = running();

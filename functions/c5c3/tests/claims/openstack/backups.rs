@@ -88,6 +88,7 @@ fn backups_have_a_key_that_travels_as_those_of_other_users() {
                 "pool": "customer-a-prod-backups",
                 "cephSecretRef": {"name": "ceph-backup-st-pool-a"},
             },
+            "snapshots": 1,
         })
     );
 }
@@ -157,15 +158,16 @@ fn backups_are_refused_where_the_site_allows_none_and_stay_limited_where_they_ar
 }
 
 #[test]
-fn backups_have_the_resources_that_the_size_says() {
+fn backups_have_the_resources_and_snapshots_that_the_size_says() {
     let mut call = asking("customer-b-staging", json!({"enabled": true}));
     let resources = json!({"requests": {"memory": "1Gi"}});
-    let copier = json!({"replicas": 3, "resources": resources});
+    let copier = json!({"replicas": 3, "resources": resources, "snapshots": 7});
     call.input.as_mut().unwrap()["sizes"]["small"]["services"]["cinder"]["backup"] = copier;
     let outcome = call.run();
     assert_eq!(outcome.fatal, None);
     assert_eq!(backup(&outcome)["replicas"], 3);
     assert_eq!(backup(&outcome)["resources"], resources);
+    assert_eq!(backup(&outcome)["snapshots"], 7);
     call.composite["spec"]["storage"] = json!({});
     assert_eq!(*backup(&call.run()), Value::Null);
 }
