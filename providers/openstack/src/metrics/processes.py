@@ -47,7 +47,7 @@ def said():
     for pid in filter(str.isdigit, os.listdir("/proc")):
         # One that has ended is not there any more.
         with contextlib.suppress(OSError):
-            with open(f"/proc/{pid}/stat") as stat:
+            with open(f"/proc/{pid}/stat", errors="replace") as stat:
                 name, _, fields = stat.read().partition("(")[2].rpartition(") ")
             if pid not in OTHERS and fields[0] != "Z":
                 found.append((pid, name, fields.split()))
