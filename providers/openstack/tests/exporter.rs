@@ -2,11 +2,12 @@
 
 #![cfg(test)]
 
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -54,6 +55,8 @@ impl Exporter {
         let socket = std::env::temp_dir().join(name);
         let script = EXPORTER.replace("\nAGE = 10\n", "\nAGE = 0\n");
         assert_ne!(script, EXPORTER);
+        // Otherwise it would have the name of any program in Python.
+        let script = format!("open('/proc/self/comm', 'w').write('for-{test}')\n{script}");
         let child = Command::new("python3")
             .args(["-c", &script, &port.to_string()])
             .arg(&socket)
@@ -108,7 +111,8 @@ fn report(name: &str, value: &Value, host: &str) -> Value {
 fn exporter_reads_what_linux_has_of_processes() {
     let exporter = Exporter::start("processes");
     let metrics = exporter.metrics().unwrap();
-    let own = format!("pid=\"{}\"}} ", std::process::id());
+    let own = std::fs::read_to_string("/proc/self/comm").unwrap();
+    let own = format!("process=\"{}\"", own.trim_end());
     let value = |metric: &str| -> f64 {
         let mut lines = metrics.lines();
         let line = lines.find(|line| line.starts_with(metric) && line.contains(&own));
@@ -122,8 +126,39 @@ fn exporter_reads_what_linux_has_of_processes() {
     assert!(value("process_cpu_seconds_total{") >= 0.0);
     // In 2025 or later.
     assert!(value("process_start_time_seconds{") > 1.7e9);
-    let exporters = format!("pid=\"{}\"}} ", exporter.child.id());
-    assert!(!metrics.contains(&exporters), "it is no process of the pod");
+    let exporters = "process=\"for-processes\"";
+    assert!(!metrics.contains(exporters), "it is no process of the pod");
+}
+
+/// A proxy has a process for each connection.
+#[test]
+fn exporter_has_sixteen_processes_of_one_name_and_gives_numbers_again() {
+    let exporter = Exporter::start("numbers");
+    let mut children: Vec<Child> = (0..17)
+        .map(|_| {
+            let script = "printf numbered > /proc/$$/comm; read _";
+            let mut command = Command::new("sh");
+            let command = command.args(["-c", script]).stdin(Stdio::piped());
+            command.spawn().unwrap()
+        })
+        .collect();
+    let all = || {
+        let metrics = exporter.metrics().unwrap();
+        let numbers = metrics.lines().filter_map(|line| {
+            let line = line.strip_prefix("process_threads{process=\"numbered\",number=\"")?;
+            line.split_once('"')?.0.parse().ok()
+        });
+        let numbers: BTreeSet<u32> = numbers.collect();
+        (numbers == BTreeSet::from_iter(0..16)).then_some(())
+    };
+    eventually("a number of each but one", all);
+    let end = |child: &mut Child| {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    };
+    end(&mut children.remove(0));
+    eventually("the number of the one that ended", all);
+    children.iter_mut().for_each(end);
 }
 
 #[test]

@@ -24,6 +24,8 @@ PATIENCE = 3
 AGE = 10
 # The first process is that of the pod itself.
 OTHERS = {"1", str(os.getpid())}
+# The most processes of one name: a proxy has one for each connection.
+MOST_OF_NAME = 16
 
 # Of https://docs.openstack.org/oslo.metrics: what is reported, and the labels with few values. The server that is called isn't one.
 LABELS = ("call_type", "topic", "method")
@@ -39,6 +41,8 @@ MOST = 1000
 
 counted = {}
 lock = threading.Lock()
+# Name and number of each process, by its ID.
+numbers = {}
 
 
 def said():
@@ -54,6 +58,21 @@ def said():
     return found
 
 
+def numbered(processes):
+    """Numbers processes of one name. One that starts takes the number of one that has ended: with an ID as label, each connection of a
+    proxy and each copy of a volume would have series of its own."""
+    for pid in numbers.keys() - {pid for pid, *_ in processes}:
+        del numbers[pid]
+    for pid, name, fields in processes:
+        if numbers.get(pid, (None,))[0] != name:
+            numbers.pop(pid, None)
+            free = set(range(MOST_OF_NAME)) - {number for other, number in numbers.values() if other == name}
+            if not free:
+                continue
+            numbers[pid] = name, min(free)
+        yield pid, labelled(process=name, number=numbers[pid][1]), fields
+
+
 def files(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
@@ -63,6 +82,7 @@ def lines(processes):
     with open("/proc/stat") as stat:
         booted = next(int(line.split()[1]) for line in stat if line.startswith("btime "))
     oldest = (time.clock_gettime(time.CLOCK_BOOTTIME) - AGE) * second
+    processes = list(numbered([one for one in processes if int(one[2][19]) <= oldest]))
     metrics = [
         ("cpu_seconds_total", "counter", lambda _, fields: (int(fields[11]) + int(fields[12])) / second),
         ("threads", "gauge", lambda _, fields: int(fields[17])),
@@ -73,10 +93,9 @@ def lines(processes):
     ]
     for metric, kind, value in metrics:
         yield f"# TYPE process_{metric} {kind}"
-        for pid, name, fields in processes:
-            if int(fields[19]) <= oldest:
-                with contextlib.suppress(OSError):
-                    yield f"process_{metric}{labelled(process=name, pid=pid)} {value(pid, fields)}"
+        for pid, labels, fields in processes:
+            with contextlib.suppress(OSError):
+                yield f"process_{metric}{labels} {value(pid, fields)}"
     yield from calls()
 
 
