@@ -11,6 +11,7 @@ mod dead;
 mod divisions;
 mod drain;
 mod enabling;
+mod encryption;
 mod failures;
 mod fixture;
 mod held;
