@@ -99,7 +99,7 @@ impl Composer for OvnCluster {
         let [_, southbound] = &answers;
         let chassis = southbound.as_ref();
         let chassis = chassis.map(|answer| answer.count(observed.now()));
-        network.measure(&answers, chassis, desired);
+        network.measure(&members, &answers, chassis, desired);
         Ok(network.status(&members, answers, chassis, &subject.status))
     }
 }

@@ -1,8 +1,9 @@
 //! Gauges of the databases, of northd and of the nodes.
 
-use provider_composer::{DesiredState, Metric};
+use provider_composer::{DesiredState, Metric, Progress};
 
-use crate::network::{Database, Network};
+use crate::member::Members;
+use crate::network::{Database, Network, is_ready};
 use crate::ovsdb::Answer;
 
 const CONNECTED: Metric = Metric {
@@ -11,7 +12,7 @@ const CONNECTED: Metric = Metric {
 };
 const LEADER: Metric = Metric {
     name: "ovn_database_member_leader",
-    help: "Whether a member of a database answers and is its leader.",
+    help: "Whether a member of a database is its leader, where that is known.",
 };
 const LAG: Metric = Metric {
     name: "ovn_database_member_lag",
@@ -31,19 +32,20 @@ const ALIVE: Metric = Metric {
 };
 
 impl Network<'_> {
-    /// Exports what the databases say, and how many nodes have registered and carry out changes. Members of a database that can't be asked
-    /// count as not connected.
+    /// Exports what the databases say, and how many nodes have registered and carry out changes. Members that don't answer count as not
+    /// connected, whatever cuts them off; a leader among them may lead all the same.
     pub(crate) fn measure(
         &self,
+        members: &[Members; 2],
         answers: &[Option<Answer>; 2],
         chassis: Option<(u32, u32)>,
         desired: &mut DesiredState,
     ) {
-        for (database, answer) in Database::ALL.into_iter().zip(answers) {
-            let seen = match answer {
-                Some(answer) => self.seen(database, answer),
-                None => self.seen(database, &Answer::default()),
-            };
+        let silence = Answer::default();
+        for ((database, members), answer) in Database::ALL.into_iter().zip(members).zip(answers) {
+            let answer = answer.as_ref().unwrap_or(&silence);
+            let seen = self.seen(database, answer);
+            let is_leader_known = seen.leader.is_some() || is_leaderless(members, answer);
             for member in &seen.members {
                 let labels = [
                     ("database", database.schema()),
@@ -51,7 +53,9 @@ impl Network<'_> {
                 ];
                 let leads = seen.leader.as_ref() == Some(&member.name);
                 desired.gauge(CONNECTED, &labels, i64::from(member.connected));
-                desired.gauge(LEADER, &labels, i64::from(leads));
+                if is_leader_known {
+                    desired.gauge(LEADER, &labels, i64::from(leads));
+                }
                 if let Some(lag) = member.lag {
                     desired.gauge(LAG, &labels, lag);
                 }
@@ -65,4 +69,11 @@ impl Network<'_> {
             desired.gauge(NORTHD, &[], northbound.behind.max(0));
         }
     }
+}
+
+/// Whether a database whose answer names no leader has none: a member that isn't ready has no majority, and all that are ready answered.
+fn is_leaderless(members: &Members, answer: &Answer) -> bool {
+    let mut ready = members.pods.iter().filter(|pod| is_ready(pod));
+    !matches!(members.progress, Progress::Unknown { .. })
+        && ready.all(|pod| answer.members.contains_key(&pod.metadata.name))
 }

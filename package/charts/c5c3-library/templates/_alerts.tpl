@@ -98,8 +98,16 @@ spec:
   labels:
     severity: critical
   annotations:
-    summary: No member of {{ "{{ $labels.database }}" }} of {{ "{{ $labels.resource }}" }} answers as its leader.
+    summary: No member of {{ "{{ $labels.database }}" }} of {{ "{{ $labels.resource }}" }} is its leader.
     runbook_url: {{ $runbooks }}#c5c3ovnwithoutleader
+- alert: C5C3OVNUnreachable
+  expr: max by (namespace, job, resource, database) (ovn_database_member_connected{{ $pods }}) unless max by (namespace, job, resource, database) (ovn_database_member_leader{{ $pods }})
+  for: 15m
+  labels:
+    severity: warning
+  annotations:
+    summary: {{ include "c5c3.fullname" . }} can't find out whether {{ "{{ $labels.database }}" }} of {{ "{{ $labels.resource }}" }} has a leader.
+    runbook_url: {{ $runbooks }}#c5c3ovnunreachable
 - alert: C5C3OVNNorthdBehind
   expr: max by (namespace, job, resource) (min_over_time(ovn_northd_lag{{ $pods }}[10m])) > 0
   for: 5m

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use provider_composer::{Gauge, ObservedState, Operator};
-use provider_ovn::OvnCluster;
+use k8s_openapi::api::core::v1::Pod;
+use provider_composer::{Gauge, ObservedState, Operator, Resource};
+use provider_ovn::{OvnCluster, ovsdb};
 use serde_json::json;
 
-use crate::stage::{Stage, subject};
+use crate::stage::{Southbound, Stage, subject};
 
 const ALERTS: &str = include_str!("../../../../package/charts/c5c3-library/templates/_alerts.tpl");
 
@@ -58,7 +59,7 @@ fn members_northd_and_nodes_are_exported() {
 }
 
 #[test]
-fn members_of_a_database_that_cannot_be_asked_are_not_connected() {
+fn database_without_ready_members_has_no_leader() {
     let mut stage = Stage::new(json!({
         "northbound": { "replicas": 1 }, "southbound": { "replicas": 1 },
     }));
@@ -76,6 +77,47 @@ fn members_of_a_database_that_cannot_be_asked_are_not_connected() {
             "northd_lag 2",
         ]
     );
+}
+
+/// C5C3OVNWithoutLeader is critical, and the operator alone may be cut off from a database that serves.
+#[test]
+fn leader_is_exported_where_it_is_known() {
+    let leaders = |ready: &[usize], unreachable: &[&'static str]| {
+        let mut stage = Stage::new(json!({}));
+        stage.serve();
+        stage.ready("sb", ready);
+        let southbound = Southbound {
+            unreachable: unreachable.to_vec(),
+            ..stage.southbound.clone()
+        };
+        stage.cluster.connect(ovsdb::SYSTEM, southbound);
+        southbound_leaders(&stage)
+    };
+    assert_eq!(leaders(&[0, 1, 2], &["ovn-sb-1", "ovn-sb-2"]), Some(1));
+    assert_eq!(leaders(&[0, 1, 2], &["ovn-sb-0"]), None, "it is cut off");
+    assert_eq!(leaders(&[0], &["ovn-sb-0"]), None);
+    assert_eq!(leaders(&[1, 2], &[]), Some(0), "all others answer");
+    assert_eq!(leaders(&[], &[]), Some(0), "none has a majority");
+}
+
+#[test]
+fn leader_of_members_that_cannot_be_read_is_not_exported() {
+    let mut stage = Stage::new(json!({}));
+    stage.serve();
+    stage.cluster.set_kind_readable(Pod::KIND, false);
+    assert_eq!(southbound_leaders(&stage), None);
+}
+
+/// How many members of the southbound database lead; none where that isn't exported.
+fn southbound_leaders(stage: &Stage) -> Option<i64> {
+    let gauges = gauges(stage).into_iter();
+    let of_leader = gauges.filter(|gauge| gauge.metric.name == "ovn_database_member_leader");
+    let mut southbound = of_leader.filter(|gauge| {
+        let mut values = gauge.labels.iter().map(|(_, value)| value);
+        values.any(|value| value == "OVN_Southbound")
+    });
+    let first = southbound.next()?.value;
+    Some(southbound.fold(first, |leaders, gauge| leaders + gauge.value))
 }
 
 #[test]

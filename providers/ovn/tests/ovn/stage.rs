@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret};
 use provider_composer::{Custom, Key, Resource, Subject};
 use provider_composer_testing::{Cluster, System};
 use provider_ovn::{OvnCluster, ovsdb};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 const NAMESPACE: &str = "openstack";
 
@@ -17,25 +17,34 @@ const NAMESPACE: &str = "openstack";
 #[derive(Clone, Default)]
 pub struct Southbound {
     pub chassis: Value,
+    /// Members that are cut off from the operator.
+    pub unreachable: Vec<&'static str>,
     pub removed: Arc<Mutex<Vec<String>>>,
 }
 
 impl System for Southbound {
     fn answer(&self, query: &str) -> Option<Value> {
         let query: ovsdb::Query = serde_json::from_str(query).ok()?;
-        let members = query.access.members.keys().map(|pod| {
-            let is_first = pod.ends_with("-0");
-            let index = if is_first { 12 } else { 10 };
-            let member = json!({ "connected": true, "leader": is_first, "index": index });
-            (pod.clone(), member)
-        });
+        let asked = query.access.members.keys();
+        let answering = asked.filter(|pod| !self.unreachable.contains(&pod.as_str()));
+        let members: Map<String, Value> = answering
+            .map(|pod| {
+                let is_first = pod.ends_with("-0");
+                let index = if is_first { 12 } else { 10 };
+                let member = json!({ "connected": true, "leader": is_first, "index": index });
+                (pod.clone(), member)
+            })
+            .collect();
+        if members.is_empty() {
+            return None;
+        }
         let removed = self.removed.lock().ok()?;
         let mut chassis = self.chassis.clone();
         if let Some(chassis) = chassis.as_object_mut() {
             chassis.retain(|name, _| query.chassis && !removed.contains(name));
         }
         Some(json!({
-            "members": members.collect::<serde_json::Map<_, _>>(),
+            "members": members,
             "sequence": 7,
             "behind": if query.chassis { 0 } else { 2 },
             "chassis": chassis,
