@@ -1,5 +1,7 @@
 //! The hypervisor pools of a ControlPlane, and the cells of Nova that their nodes are in.
 
+use std::collections::BTreeSet;
+
 use c5c3_api::Reason;
 use c5c3_api::control_plane::{Compute, ComputeCell};
 use c5c3_api::hypervisor::FIRST_CELL;
@@ -22,10 +24,38 @@ struct Share {
 }
 
 impl Recipe<'_> {
+    /// Refuses a new cell whose consoles can't have a host name. A cell with a share stays, whatever the Composition's input says by now.
+    ///
+    /// # Errors
+    /// The claim names such a cell.
+    pub fn check_cells(&self, composed: &Composed<'_>) -> Result<(), Fatal> {
+        if self.cluster.spec.cells.is_empty() {
+            return Ok(());
+        }
+        let [mut existing, mut requested]: [BTreeSet<String>; 2] = Default::default();
+        let named = self.site.hypervisors.iter();
+        let named = named.map(|pool| pool.name.name().to_owned());
+        for pool in named.chain(self.dropped_hypervisors(composed)) {
+            let cells = match known_share(&pool, composed) {
+                Some(_) => &mut existing,
+                None => &mut requested,
+            };
+            cells.extend(self.cell(&pool, composed));
+        }
+        for cell in requested.difference(&existing) {
+            if let Some(hostname) = self.too_long(cell)? {
+                return Err(Fatal::new(format!(
+                    "spec.cells: the host name {hostname} of the consoles of {cell} is too long: give the cell a shorter name"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The pools and cells of the ControlPlane. A cell whose pools the claim doesn't name any more stays as long as it has a share.
     ///
     /// # Errors
-    /// The consoles of a cell can't have a host name.
+    /// The exposure of the Composition's input isn't valid.
     pub fn compute(&self, composed: &Composed<'_>) -> Result<Compute, Fatal> {
         let dropped = self.dropped_hypervisors(composed).into_iter();
         let dropped = dropped.filter(|pool| self.cell(pool, composed).is_some());
@@ -74,12 +104,7 @@ impl Recipe<'_> {
 
     /// The cell of a pool's share; none for the first. A share stays in the cell that it was created in, since Nova can't move its nodes.
     pub fn cell(&self, pool: &str, composed: &Composed<'_>) -> Option<String> {
-        let share = resource::share(pool);
-        let observed = composed.own_object::<Specified<Share>>(&share);
-        let recorded = observed
-            .map(|share| share.spec)
-            .or_else(|| composed.last_wanted(&share));
-        let cell = match recorded {
+        let cell = match known_share(pool, composed) {
             Some(share) => share.cell,
             None => self.requested_cell(pool).map(str::to_owned),
         };
@@ -121,4 +146,12 @@ impl Recipe<'_> {
         );
         transitions::set(response, CELLS_APPLIED, false, Reason::Unsupported, message);
     }
+}
+
+/// The share of a pool, as it was observed or else last wanted.
+fn known_share(pool: &str, composed: &Composed<'_>) -> Option<Share> {
+    let share = resource::share(pool);
+    let observed = composed.own_object::<Specified<Share>>(&share);
+    let observed = observed.map(|share| share.spec);
+    observed.or_else(|| composed.last_wanted(&share))
 }

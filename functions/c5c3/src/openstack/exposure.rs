@@ -1,7 +1,7 @@
 //! How clients outside the cluster reach a claim's APIs: under the site's domain.
 
 use c5c3_api::Reason;
-use c5c3_api::control_plane::{ControlPlaneServices, ControlPlaneStatus};
+use c5c3_api::control_plane::{Compute, ControlPlaneServices, ControlPlaneStatus};
 use c5c3_api::parts::Exposure;
 use function_protocol::{Fatal, Response};
 
@@ -41,19 +41,47 @@ impl Recipe<'_> {
         expose(CONSOLES, "nova.consoles", &mut services.nova.consoles)
     }
 
-    /// How browsers reach the consoles of servers in another cell than the first, where the site has a domain.
+    /// How browsers reach the consoles of servers in another cell than the first, where the site has a domain, and the host name isn't
+    /// [too long](Self::too_long).
     ///
     /// # Errors
-    /// The Composition's input names no domain, or not exactly one way, or the host name is too long.
+    /// The Composition's input names no domain, or not exactly one way.
     pub fn consoles(&self, cell: &str) -> Result<Option<Exposure>, Fatal> {
         let exposure = self.exposure(&format!("{CONSOLES}{cell}"))?;
-        match exposure {
-            Some(exposure) if !is_domain(&exposure.hostname) => Err(Fatal::new(format!(
-                "spec.cells: the host name {} of the consoles of {cell} is too long: give the cell a shorter name",
-                exposure.hostname
-            ))),
-            exposure => Ok(exposure),
+        Ok(exposure.filter(|exposure| is_domain(&exposure.hostname)))
+    }
+
+    /// The host name that the consoles of a cell can't have, because it is too long.
+    ///
+    /// # Errors
+    /// As of [`Self::consoles`].
+    pub fn too_long(&self, cell: &str) -> Result<Option<String>, Fatal> {
+        let exposure = self.exposure(&format!("{CONSOLES}{cell}"))?;
+        let hostname = exposure.map(|exposure| exposure.hostname);
+        Ok(hostname.filter(|hostname| !is_domain(hostname)))
+    }
+
+    /// Which consoles have too long a host name, and what to do: cells keep their names, and a site may add or change its exposure later.
+    ///
+    /// # Errors
+    /// As of [`Self::consoles`].
+    pub fn unexposed_consoles(&self, compute: &Compute) -> Result<Option<String>, Fatal> {
+        let mut consoles = Vec::new();
+        for cell in &compute.cells {
+            if let Some(hostname) = self.too_long(&cell.name)? {
+                consoles.push(format!(
+                    "the consoles of {} aren't exposed, since their host name {hostname} is too long",
+                    cell.name
+                ));
+            }
         }
+        Ok((!consoles.is_empty()).then(|| {
+            format!(
+                "{}. Cells keep their names: ask the platform team for another domain or hostNames of exposure in the Composition's input, \
+                 or put the pools into cells with shorter names",
+                consoles.join("; ")
+            )
+        }))
     }
 
     /// What is at a host name of this claim's own, where the site has a domain.
@@ -79,9 +107,22 @@ impl Recipe<'_> {
         }))
     }
 
-    /// Says whether clients outside the cluster reach the APIs, as the ControlPlane repeats it. The claim is Ready without.
-    pub fn exposed(&self, control_plane: &ControlPlaneStatus, response: &mut Response) {
+    /// Says whether clients outside the cluster reach the APIs, as the ControlPlane repeats it, and which consoles they don't reach. The claim
+    /// is Ready without.
+    pub fn exposed(
+        &self,
+        control_plane: &ControlPlaneStatus,
+        unexposed_consoles: Option<String>,
+        response: &mut Response,
+    ) {
         let reported = condition(&control_plane.conditions, EXPOSED);
+        if let Some(consoles) = unexposed_consoles {
+            let said = reported.filter(|said| said.status == "False");
+            let said = said.map(|said| said.message.clone());
+            let sentences: Vec<String> = said.into_iter().chain([consoles]).collect();
+            let message = sentences.join("; ");
+            return transitions::set(response, EXPOSED, false, Reason::NotExposed, message);
+        }
         let (reason, message) = match (reported, &self.presets.exposure) {
             (Some(exposed), _) => {
                 let is_wrong = WRONG.iter().any(|reason| exposed.reason == reason.name());

@@ -85,6 +85,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
 
     let owner = recipe.site.owner.clone();
     let mut composed = Composed::new(request, response, cluster.metadata.scope(), owner);
+    recipe.check_cells(&composed)?;
     let ceph = recipe.ceph(&storages, &mut composed)?;
     let keys = recipe.keys(&storages, &mut composed)?;
     let mut shares = recipe.shares(&mut composed)?;

@@ -55,7 +55,8 @@ impl Recipe<'_> {
         let verdict = self.verdict(control_plane);
         let phase = self.phase(findings, settled, verdict);
         self.conditions(findings, &problems, response);
-        self.exposed(control_plane, response);
+        let unexposed_consoles = self.unexposed_consoles(&findings.compute)?;
+        self.exposed(control_plane, unexposed_consoles, response);
         pools_observed(control_plane, response);
         self.tests_passed(control_plane, response);
         self.bootstrap_allowed(response)?;

@@ -97,16 +97,59 @@ fn consoles_of_each_cell_have_a_host_name_of_their_own(
     assert_ne!(*first, hostname);
 }
 
-#[test]
-fn cell_whose_consoles_would_have_too_long_a_host_name_is_refused() {
-    let mut call = divided("Flat", &"c".repeat(20));
+/// The claim with a name that makes the host name of the consoles of this cell too long where host names are flat.
+fn long_named(host_names: &str) -> Call {
+    let mut call = divided(host_names, &"c".repeat(20));
     call.composite["metadata"]["labels"]["crossplane.io/claim-name"] = json!("n".repeat(53));
-    let fatal = call.run().fatal.unwrap();
-    assert!(
-        fatal.starts_with("spec.cells: the host name novncccccc")
-            && fatal.ends_with("is too long: give the cell a shorter name"),
-        "{fatal}"
+    call
+}
+
+#[test]
+fn new_cell_whose_consoles_would_have_too_long_a_host_name_is_refused_before_pools_admit_the_claim()
+{
+    let mut unadmitted = long_named("Flat");
+    unadmitted.composite["metadata"]["uid"] = json!("new");
+    for call in [long_named("Flat"), unadmitted] {
+        let fatal = call.run().fatal.unwrap();
+        assert!(
+            fatal.starts_with("spec.cells: the host name novncccccc")
+                && fatal.ends_with("is too long: give the cell a shorter name"),
+            "{fatal}"
+        );
+    }
+}
+
+/// The cell of a share can't change.
+#[test]
+fn cell_that_exists_stays_without_consoles_where_the_site_makes_their_host_name_too_long() {
+    let (mut call, before) = long_named("Nested").running();
+    call = call.applied(&before, well);
+    call.input.as_mut().unwrap()["exposure"]["hostNames"] = json!("Flat");
+    let outcome = call.run();
+    assert_eq!(outcome.fatal, None);
+    let consoles = |outcome: &Outcome| {
+        let cell = &outcome.manifest("control-plane")["spec"]["compute"]["cells"][0];
+        cell.get("consoles").is_some()
+    };
+    assert_eq!([&before, &outcome].map(consoles), [true, false]);
+    let hostname = format!(
+        "novnc{}-{}.cloud.example.com",
+        "c".repeat(20),
+        "n".repeat(53)
     );
+    let (status, reason, message) = &outcome.conditions["Exposed"];
+    assert_eq!([status, reason], ["False", "NotExposed"]);
+    assert!(
+        message.starts_with("the consoles of cccc") && message.contains(&hostname),
+        "{message}"
+    );
+    assert!(outcome.warnings.contains(message), "{:?}", outcome.warnings);
+    assert_eq!(outcome.status["phase"], "Ready");
+
+    let other = json!({"name": "d".repeat(20), "hypervisorClusters": ["hv-pool-a"]});
+    let cells = call.composite["spec"]["cells"].as_array_mut().unwrap();
+    cells.push(other);
+    assert_eq!(call.run().fatal, None, "hv-pool-a stays in cell1");
 }
 
 #[test]
