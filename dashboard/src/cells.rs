@@ -63,9 +63,10 @@ pub fn state(object: &Manifest) -> Markup {
 
 /// Conditions that an object is Ready without, and that may need a person. Others of an object that is Ready may never be True, such as
 /// `Retained`.
-const OPEN_WHILE_READY: [&str; 7] = [
+const OPEN_WHILE_READY: [&str; 8] = [
     "AggregateReady",
     "AggregatesReady",
+    "ConsolesReady",
     "Exposed",
     "HostsWorking",
     "HypervisorsWorking",

@@ -78,6 +78,7 @@ async fn claim_that_is_ready_shows_conditions_that_may_need_a_person() {
     let mut claim = object("tenant-a", "prod", "True", "", json!({"phase": "Ready"}));
     let conditions = claim["status"]["conditions"].as_array_mut().unwrap();
     for (type_, reason, message) in [
+        ("ConsolesReady", "WaitingForCertificate", "no console opens"),
         ("HypervisorsWorking", "Starting", "node-b is down"),
         ("ImagesReady", "Waiting", "Glance lacks debian"),
         ("ImagesAllowed", "Unsupported", "no image fedora"),
@@ -88,7 +89,8 @@ async fn claim_that_is_ready_shows_conditions_that_may_need_a_person() {
     }
     let shown = main(&[(CLAIMS, vec![claim])], "/").await;
     for text in [
-        "3 conditions aren't True",
+        "4 conditions aren't True",
+        "WaitingForCertificate: no console opens",
         "Starting: node-b is down",
         "Waiting: Glance lacks debian",
         "Unsupported: no image fedora",

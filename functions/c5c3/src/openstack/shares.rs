@@ -30,6 +30,9 @@ const HOSTS_WORKING: &str = "HostsWorking";
 const NOT_REPORTED: &str = " (the hypervisor-pool-operator of that cluster hasn't reported it: the platform team installs the \
                             chart hypervisor-pool-operator there)";
 
+/// The condition of a share with encryption that says whether consoles open. The share may be Ready without.
+const CONSOLES_READY: &str = "ConsolesReady";
+
 /// The name of a pool, and a condition of the claim's share there; none if the share doesn't report it.
 pub type PoolCondition = (String, Option<Condition>);
 
@@ -44,6 +47,8 @@ pub struct Shares {
     pub aggregates: Vec<PoolCondition>,
     /// Whether all leased nodes of each pool work, as its share says; none where it says nothing.
     pub working: Vec<PoolCondition>,
+    /// Whether consoles open on the nodes of each pool, as its share says. Shares without encryption say nothing.
+    pub consoles: Vec<PoolCondition>,
     /// Whether the operator of each pool enables new compute services; none where that isn't known.
     pub enabling: Vec<Option<bool>>,
 }
@@ -112,6 +117,11 @@ impl Recipe<'_> {
                 shares
                     .waiting
                     .push(format!("HypervisorShare in {name}{why}"));
+            }
+            if let Some(consoles) = condition(conditions, CONSOLES_READY) {
+                shares
+                    .consoles
+                    .push((name.to_owned(), Some(consoles.clone())));
             }
             for (type_, reported) in [
                 (AGGREGATE_READY, &mut shares.aggregates),

@@ -151,7 +151,7 @@ impl Recipe<'_> {
             for part in ["StorageReady", "HypervisorsReady", "ControlPlaneReady"] {
                 transitions::await_turn(response, part, message);
             }
-            for repeated in ["AggregatesReady", "HypervisorsWorking"] {
+            for repeated in ["AggregatesReady", "HypervisorsWorking", "ConsolesReady"] {
                 repeat(response, repeated, &[]);
             }
             return;
@@ -162,6 +162,7 @@ impl Recipe<'_> {
         repeat(response, "AggregatesReady", &findings.shares.aggregates);
         // The claim may be Ready without some of its nodes.
         repeat(response, "HypervisorsWorking", &findings.shares.working);
+        repeat(response, "ConsolesReady", &findings.shares.consoles);
         let control_plane = &findings.control_plane;
         let ready = condition(&control_plane.status.conditions, "Ready");
         let holds = control_plane.synced && is_ready(&control_plane.status);

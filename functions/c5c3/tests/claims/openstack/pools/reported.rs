@@ -93,6 +93,36 @@ fn hypervisors_that_do_not_work_are_named_by_a_claim_that_is_ready() {
     );
 }
 
+/// A claim with `tls.enabled: false` has no certificates for the consoles of a pool with encryption.
+#[test]
+fn consoles_that_do_not_open_are_named_by_a_claim_that_is_ready() {
+    let reported = |status: &str, reason: &str, message: &str| {
+        let consoles = json!({ "type": "ConsolesReady", "status": status, "reason": reason, "message": message });
+        let other = json!({ "type": "NodesLeased", "status": "True", "reason": "Ready" });
+        let (_, outcome) = reporting("customer-a-prod", |share| match share {
+            "share-hv-pool-b" => consoles.clone(),
+            _ => other.clone(),
+        });
+        assert_eq!(outcome.status["phase"], "Ready");
+        outcome.conditions["ConsolesReady"].clone()
+    };
+    assert_eq!(
+        reported("False", "WaitingForCertificate", "no console opens"),
+        texts([
+            "False",
+            "WaitingForCertificate",
+            "HypervisorShare in hv-pool-b: no console opens"
+        ])
+    );
+    assert_eq!(
+        reported("True", "Ready", ""),
+        texts(["True", "Ready", ""]),
+        "the other pool has no encryption"
+    );
+    let (_, outcome) = running("customer-a-prod");
+    assert!(!outcome.conditions.contains_key("ConsolesReady"));
+}
+
 /// What shares of a claim's two pools say of their hosts, each in a condition, becomes one of the claim.
 #[rstest]
 #[case::one_that_is_silent(
@@ -151,7 +181,7 @@ fn hypervisors_that_lack_something_are_a_warning() {
 fn what_shares_reported_is_unknown_once_the_control_plane_is_gone() {
     let (mut call, _) = running("customer-a-prod");
     call.observed.remove("control-plane");
-    let repeated = ["AggregatesReady", "HypervisorsWorking"];
+    let repeated = ["AggregatesReady", "HypervisorsWorking", "ConsolesReady"];
     let before =
         repeated.map(|type_| json!({ "type": type_, "status": "False", "reason": "Starting" }));
     call.composite["status"]["conditions"] = json!(before);
