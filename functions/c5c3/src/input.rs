@@ -167,6 +167,8 @@ pub struct SizePreset {
     pub bootstrap: SizeBootstrap,
     /// The part of every hypervisor pool.
     pub share: SharePreset,
+    /// The most cells beside `cell1` that a claim may have, by default any number. Cells that exist stay.
+    pub max_cells: Option<u32>,
     /// The most that a claim may store in each storage pool.
     #[serde(default)]
     pub storage: StorageLimits,

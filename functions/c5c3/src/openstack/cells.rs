@@ -24,7 +24,8 @@ struct Share {
 }
 
 impl Recipe<'_> {
-    /// Refuses a new cell whose consoles can't have a host name. A cell with a share stays, whatever the Composition's input says by now.
+    /// Refuses a new cell above the limit of the claim's size, and one whose consoles can't have a host name. A cell with a share stays,
+    /// whatever the Composition's input says by now.
     ///
     /// # Errors
     /// The claim names such a cell.
@@ -42,14 +43,25 @@ impl Recipe<'_> {
             };
             cells.extend(self.cell(&pool, composed));
         }
-        for cell in requested.difference(&existing) {
+        let new: Vec<&String> = requested.difference(&existing).collect();
+        for cell in &new {
             if let Some(hostname) = self.too_long(cell)? {
                 return Err(Fatal::new(format!(
                     "spec.cells: the host name {hostname} of the consoles of {cell} is too long: give the cell a shorter name"
                 )));
             }
         }
-        Ok(())
+        let Some(most) = self.presets.size(self.cluster.spec.size)?.max_cells else {
+            return Ok(());
+        };
+        let is_exceeded = |most: usize| existing.len() + new.len() > most;
+        match new.last() {
+            Some(cell) if usize::try_from(most).is_ok_and(is_exceeded) => Err(Fatal::new(format!(
+                "spec.cells: the site allows claims of this size {most} cells beside {FIRST_CELL}, and {cell} would be one more; put its \
+                 pools into another cell, choose a larger size, or ask the platform team for maxCells of this size in the Composition's input"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// The pools and cells of the ControlPlane. A cell whose pools the claim doesn't name any more stays as long as it has a share.

@@ -120,6 +120,34 @@ fn secret_of_a_new_cell_is_pushed_once_nova_is_ready_with_the_cell() {
 }
 
 #[test]
+fn cell_above_the_limit_of_the_size_is_refused_unless_it_exists() {
+    let limit = |call: &mut Call, most: u32| {
+        call.input.as_mut().unwrap()["sizes"]["large"]["maxCells"] = json!(most);
+    };
+    let mut new = divided();
+    limit(&mut new, 1);
+    assert_eq!(new.run().fatal, None);
+    limit(&mut new, 0);
+    let fatal = new.run().fatal.unwrap();
+    let refused = "spec.cells: the site allows claims of this size 0 cells beside cell1, and cell2 would be one more";
+    assert!(fatal.starts_with(refused), "{fatal}");
+
+    let (call, before) = divided().running();
+    let mut call = call.applied(&before, well);
+    limit(&mut call, 0);
+    let outcome = call.run();
+    assert_eq!(outcome.fatal, None);
+    assert_eq!(compute(&outcome), compute(&before));
+
+    limit(&mut call, 1);
+    let spec = &mut call.composite["spec"];
+    spec["hypervisorClusters"] = json!(["hv-pool-a", "hv-pool-compliance"]);
+    spec["cells"] = json!([{"name": "cell3", "hypervisorClusters": ["hv-pool-compliance"]}]);
+    let fatal = call.run().fatal.unwrap();
+    assert!(fatal.contains("cell3 would be one more"), "{fatal}");
+}
+
+#[test]
 fn pool_stays_in_its_cell_and_the_claim_is_told() {
     let (call, before) = running("customer-a-prod");
     let mut call = call.applied(&before, well);
