@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -29,6 +30,8 @@ pub struct Request {
     pub code: u16,
     /// When it was asked.
     pub time: Timestamp,
+    /// How long the answer took. A watch lasts that long.
+    pub took: Duration,
     /// Whether it asked what a change would do.
     pub is_dry_run: bool,
 }
@@ -113,6 +116,7 @@ impl Known {
 struct Event {
     verb: String,
     request_received_timestamp: Timestamp,
+    stage_timestamp: Option<Timestamp>,
     user: User,
     #[serde(default)]
     user_agent: String,
@@ -148,6 +152,8 @@ struct ResponseStatus {
 impl From<Event> for Request {
     fn from(event: Event) -> Self {
         let object = event.object_ref;
+        let time = event.request_received_timestamp;
+        let answered = event.stage_timestamp.unwrap_or(time);
         Self {
             user: event.user.username,
             agent: event.user_agent,
@@ -160,7 +166,8 @@ impl From<Event> for Request {
                 joined(object.namespace, &object.name)
             },
             code: event.response_status.code,
-            time: event.request_received_timestamp,
+            time,
+            took: answered.duration_since(time).unsigned_abs(),
             is_dry_run: event.uri.contains("dryRun=All"),
         }
     }
@@ -185,6 +192,21 @@ mod tests {
             "verb": verb, "requestReceivedTimestamp": "2026-01-01T00:00:00.000000Z", "user": {"username": "a"},
         });
         format!("{event}\n")
+    }
+
+    #[test]
+    fn log_says_how_long_answers_took() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let event = json!({
+            "verb": "get", "user": {"username": "a"},
+            "requestReceivedTimestamp": "2026-01-01T00:00:00.000000Z",
+            "stageTimestamp": "2026-01-01T00:00:00.025000Z",
+        });
+        fs::write(log(folder.path()), format!("{event}\n"))?;
+        let requests = Log::default().requests(folder.path())?;
+        let took: Vec<Duration> = requests.iter().map(|request| request.took).collect();
+        assert_eq!(took, [Duration::from_millis(25)]);
+        Ok(())
     }
 
     #[test]

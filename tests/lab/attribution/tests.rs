@@ -36,6 +36,7 @@ fn write(is_ours: bool, code: u16, resource: &str, name: &str, milliseconds: i64
         name: name.to_owned(),
         code,
         time: at(milliseconds),
+        took: std::time::Duration::ZERO,
         is_dry_run: false,
     }
 }

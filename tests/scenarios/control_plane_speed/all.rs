@@ -11,6 +11,7 @@ use super::budget::Budget;
 use super::hundred::{AT_ONCE, COUNT, OPERATOR, minute_after, names, until_idle};
 use super::process::Process;
 use super::seen::Seen;
+use super::usage::Usage;
 use crate::every_part;
 
 /// The most memory of all operators together, in MB.
@@ -31,6 +32,7 @@ pub async fn become_ready_and_idle(machine: Arc<Machine>) -> Result<()> {
     until_idle(&machine, port).await?;
     budget.report("memory before", process.memory()?, " MB");
 
+    let before = Usage::now(&site, port).await?;
     let began = Instant::now();
     create_all(&site, &names).await?;
     eventually("all are Ready", minutes(20), async || {
@@ -43,6 +45,8 @@ pub async fn become_ready_and_idle(machine: Arc<Machine>) -> Result<()> {
         began.elapsed().as_secs_f64(),
         " s",
     );
+    let used = Usage::now(&site, port).await?;
+    used.report(&mut budget, &before, &site)?;
 
     until_idle(&machine, port).await?;
     minute_after(&mut budget, &site, &process).await?;

@@ -16,6 +16,7 @@ use super::page::Page;
 use super::process::Process;
 use super::seen::Seen;
 use super::start::to_first_reconcile;
+use super::usage::Usage;
 use crate::every_part;
 
 /// The process, and its account.
@@ -49,6 +50,7 @@ pub async fn become_ready_and_idle(machine: Arc<Machine>) -> Result<()> {
     until_idle(&machine, port).await?;
     budget.report("memory before", process.memory()?, " MB");
 
+    let before = Usage::now(&site, port).await?;
     let began = Instant::now();
     let applied = apply(&site, &names).await?;
     eventually("all are Ready", minutes(5), async || {
@@ -61,15 +63,17 @@ pub async fn become_ready_and_idle(machine: Arc<Machine>) -> Result<()> {
         began.elapsed().as_secs_f64(),
         " s",
     );
+    let used = Usage::now(&site, port).await?;
     let mut waited: Vec<Duration> = names
         .iter()
         .filter_map(|name| Some(seen.ready(name)? - *applied.get(name)?))
         .collect();
     waited.sort();
-    for share in [50, 95] {
+    for share in [5, 50, 95] {
         let waited = waited[(COUNT * share).div_ceil(100) - 1].as_secs_f64();
         budget.report(&format!("p{share} from apply to Ready"), waited, " s");
     }
+    used.report(&mut budget, &before, &site)?;
 
     until_idle(&machine, port).await?;
     let worked = process.worked()?;

@@ -8,6 +8,7 @@ mod page;
 pub mod process;
 mod seen;
 mod start;
+mod usage;
 
 use lab::Result;
 

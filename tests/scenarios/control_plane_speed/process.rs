@@ -1,17 +1,42 @@
-//! What the kernel says of a process.
+//! What the kernel says of a process, and of the whole machine.
 
 use std::fs;
 use std::time::Duration;
 
-use lab::{Context, Machine, Result};
+use lab::{Context, Machine, Result, bail};
 
-/// The kernel counts processor time by these (`USER_HZ`, which is 100 wherever Linux runs).
-const TICK: Duration = Duration::from_millis(10);
+/// Processor time as the kernel counts it (by `USER_HZ`, which is 100 wherever Linux runs).
+fn ticks(count: u64) -> Duration {
+    Duration::from_millis(10 * count)
+}
+
+/// For how long all processors of the machine worked, for whatever process.
+pub fn machine() -> Result<Duration> {
+    let stat = fs::read_to_string("/proc/stat")?;
+    let fields = stat
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix("cpu "));
+    let fields = fields.context("/proc/stat has no processors")?;
+    let fields = fields.split_whitespace().map(str::parse::<u64>);
+    let fields = fields.collect::<Result<Vec<u64>, _>>()?;
+    match fields.as_slice() {
+        [user, nice, system, _idle, _io, hard, soft, ..] => {
+            Ok(ticks(user + nice + system + hard + soft))
+        }
+        _ => bail!("/proc/stat says too little"),
+    }
+}
 
 /// A running process.
 pub struct Process(u32);
 
 impl Process {
+    /// This one.
+    pub fn own() -> Self {
+        Self(std::process::id())
+    }
+
     /// The one that runs under a name.
     pub fn of(machine: &Machine, name: &str) -> Result<Self> {
         let running = machine.running();
@@ -36,9 +61,9 @@ impl Process {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0))?;
         // The name, which is in brackets, may contain anything.
         let fields = stat.rsplit_once(')').context("no name")?.1;
-        let ticks = fields.split_whitespace().skip(11).take(2);
-        let ticks: u32 = ticks.map(str::parse::<u32>).sum::<Result<u32, _>>()?;
-        Ok(TICK * ticks)
+        let fields = fields.split_whitespace().skip(11).take(2);
+        let worked = fields.map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+        Ok(ticks(worked))
     }
 
     fn status(&self, field: &str) -> Result<f64> {
