@@ -40,7 +40,7 @@ const WORKERS: usize = 8;
 const REST: Duration = Duration::from_secs(60);
 
 /// How many calls a reconcile makes concurrently.
-const AT_ONCE: usize = 4;
+pub(crate) const AT_ONCE: usize = 4;
 
 /// The controller's parts.
 pub(crate) struct Controller {
