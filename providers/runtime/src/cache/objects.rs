@@ -54,15 +54,19 @@ impl Objects {
     /// Takes an object from the watch or from a list. Returns none if it, or something newer, is known already, or if only
     /// its resourceVersion changed.
     pub(crate) fn saw(&mut self, place: &Place, seen: Entry) -> Option<Change> {
-        self.reached = self.reached.max(seen.head.version());
-        let is_known = self.entries.get(place).is_some_and(|known| {
-            known.head.resource_version == seen.head.resource_version
-                || known.head.version() > seen.head.version()
-        });
-        match is_known {
+        match self.reach(place, &seen.head.resource_version) {
             true => None,
             false => self.put(place, seen),
         }
+    }
+
+    /// Notes that the watch or a list has reached a version of an object. Returns whether it, or something newer, is known already.
+    pub(crate) fn reach(&mut self, place: &Place, version: &str) -> bool {
+        let number = version.parse().unwrap_or_default();
+        self.reached = self.reached.max(number);
+        self.entries.get(place).is_some_and(|known| {
+            known.head.resource_version == version || known.head.version() > number
+        })
     }
 
     /// Removes an object that the watch reports as deleted.

@@ -222,6 +222,12 @@ impl Follower<'_> {
 
     fn saw(&self, mut object: Value) -> Result<Place, ApiError> {
         let place = place_of(&object)?;
+        // The responses to this process's own writes are known, and so is most of a list that is read again.
+        let version = version_of(&object).unwrap_or_default();
+        let objects = self.cache.objects(self.kind, self.namespace);
+        if objects.is_some_and(|mut objects| objects.reach(&place, &version)) {
+            return Ok(place);
+        }
         // The items of a list have no apiVersion and kind.
         object["apiVersion"] = self.kind.api_version().into();
         object["kind"] = self.kind.kind.into();
@@ -310,7 +316,37 @@ fn version_of(object: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use provider_composer::Key;
+    use serde_json::json;
+
     use super::*;
+    use crate::testing::{SECRET, Server, things};
+
+    #[tokio::test]
+    async fn event_of_a_version_that_is_known_is_not_read_again() {
+        let server = Server::default();
+        let (cache, api) = (Cache::new(&things(), &[]), server.api());
+        let follower = Follower {
+            cache: &cache,
+            api: &api,
+            kind: SECRET,
+            namespace: "",
+            extent: Extent::Metadata,
+            version: None,
+            failures: 0,
+            unanswered: 0,
+        };
+        let object = |version: &str, labels: Value| {
+            let metadata = json!({ "name": "one", "namespace": "a", "resourceVersion": version, "labels": labels });
+            json!({ "metadata": metadata })
+        };
+        cache.learn(&Key::new(SECRET, "a", "one"), object("2", json!({})));
+        let unreadable = json!("not a map");
+        for version in ["1", "2"] {
+            assert!(follower.saw(object(version, unreadable.clone())).is_ok());
+        }
+        assert!(follower.saw(object("3", unreadable)).is_err());
+    }
 
     #[test]
     fn api_server_that_loads_a_kind_is_asked_again_within_seconds() {
