@@ -5,7 +5,7 @@ mod error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{Stream, StreamExt, stream};
+use futures::{AsyncReadExt, Stream, StreamExt, stream};
 use hyper::Request;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use kube::Client;
@@ -34,8 +34,12 @@ const SPREAD: Duration = Duration::from_secs(20);
 /// How much later than requested the API server may end a watch. After that the connection counts as lost.
 const LATE: Duration = Duration::from_secs(10);
 
-/// How many objects are listed at once: what isn't kept of them is dropped page by page, and each may be a megabyte or more.
-const PAGE: usize = 10;
+/// How many objects are listed at once: what isn't kept of them is dropped page by page.
+pub(crate) const PAGE: usize = 100;
+
+/// The largest such page, in bytes. Objects may be a megabyte or more each: where so many are larger, fewer are listed at once.
+const LARGEST: u64 = 4 << 20;
+const FEWER: usize = 10;
 
 /// How many published documents are read at once: an operator waits for those of all its kinds before its first reconcile.
 const DOCUMENTS: usize = 2;
@@ -122,25 +126,61 @@ impl Api {
         self.send("get", request, Vec::new()).await
     }
 
-    /// Objects of a kind, in one namespace; in all if it is empty.
+    /// Objects of a kind, in one namespace; in all if it is empty. At most `limit`, which is lowered where the objects are large.
     pub(crate) async fn list(
         &self,
         kind: ResourceKind,
         namespace: &str,
         extent: Extent,
         from: &str,
+        limit: &mut usize,
     ) -> Result<Page, ApiError> {
-        let mut url = format!("{}?limit={PAGE}", collection(kind, Some(namespace)));
-        if !from.is_empty() {
-            url = format!("{url}&continue={from}");
-        }
-        let request = Request::get(url).header(ACCEPT, extent.accept("PartialObjectMetadataList"));
         let permit = Arc::clone(&self.pages).acquire_owned().await.ok();
-        let page = self.send("list", request, Vec::new()).await;
-        page.map(|page| Page {
+        let page = loop {
+            let mut url = format!("{}?limit={limit}", collection(kind, Some(namespace)));
+            if !from.is_empty() {
+                url = format!("{url}&continue={from}");
+            }
+            let accept = extent.accept("PartialObjectMetadataList");
+            let request = Request::get(url).header(ACCEPT, accept);
+            let largest = match *limit > FEWER {
+                true => LARGEST,
+                false => u64::MAX,
+            };
+            match self.page(request, largest).await? {
+                Some(page) => break page,
+                None => *limit = FEWER,
+            }
+        };
+        Ok(Page {
             _permit: permit,
             ..page
         })
+    }
+
+    /// Returns a page; none where it is as large as `largest`, of which no more is read.
+    async fn page(
+        &self,
+        request: hyper::http::request::Builder,
+        largest: u64,
+    ) -> Result<Option<Page>, ApiError> {
+        self.metrics.called("list");
+        let request = request.body(Vec::new()).map_err(kube::Error::HttpError)?;
+        let read = async {
+            let response = self.client.request_stream(request).await?;
+            let mut text = Vec::new();
+            let mut response = AsyncReadExt::take(Box::pin(response), largest);
+            match response.read_to_end(&mut text).await {
+                Ok(_) => Ok(text),
+                Err(_) => Err(ApiError::Lost),
+            }
+        };
+        let text = timeout(TIMEOUT, read).await.map_err(|_| ApiError::Slow)??;
+        if text.len() as u64 >= largest {
+            return Ok(None);
+        }
+        let page = serde_json::from_slice(&text).map_err(kube::Error::SerdeError)?;
+        Ok(Some(page))
     }
 
     /// What changes among the objects of a kind after a version. It ends, or fails when the connection is lost.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::*;
+use crate::api::PAGE;
 use crate::external::ExternalSystems;
 use crate::queue::Outcome;
 use crate::testing::{POOL, SECRET, Server, WIDGET, during, facts, things, until};
@@ -230,12 +231,12 @@ fn nodes_are_listed_by_a_label_as_it_is_now() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lists_are_read_in_small_pages_one_at_a_time() {
+async fn lists_are_read_in_pages_one_at_a_time() {
     let server = Server::default();
     let cache = Cache::new(&things(), &[]);
     let api = server.api();
-    for number in 0..25 {
-        server.put(SECRET, "a", &format!("{number:02}"), json!({}));
+    for number in 0..250 {
+        server.put(SECRET, "a", &format!("{number:03}"), json!({}));
     }
     during(follow(&cache, &api, SECRET, ""), async {
         until("all", || {
@@ -243,19 +244,42 @@ async fn lists_are_read_in_small_pages_one_at_a_time() {
         })
         .await;
         let lists = server.requests("limit");
-        let wanted = ["", "&continue=10", "&continue=20"];
+        let wanted = ["", "&continue=100", "&continue=200"];
         assert_eq!(
             lists,
-            wanted.map(|rest| format!("GET /api/v1/secrets?limit=10{rest}"))
+            wanted.map(|rest| format!("GET /api/v1/secrets?limit=100{rest}"))
         );
-        let first = api.list(SECRET, "", Extent::Whole, "").await.unwrap();
-        let second = timeout(
-            Duration::from_secs(60),
-            api.list(SECRET, "", Extent::Whole, ""),
-        );
+        let list = async || {
+            let mut limit = PAGE;
+            api.list(SECRET, "", Extent::Whole, "", &mut limit).await
+        };
+        let first = list().await.unwrap();
+        let second = timeout(Duration::from_secs(60), list());
         assert!(second.await.is_err(), "a second page");
         drop(first);
-        api.list(SECRET, "", Extent::Whole, "").await.unwrap();
+        list().await.unwrap();
+    })
+    .await;
+}
+
+/// Users who may create objects may make them as large as the API server accepts.
+#[tokio::test(start_paused = true)]
+async fn lists_of_large_objects_are_read_in_small_pages() {
+    let server = Server::default();
+    let cache = Cache::new(&things(), &[]);
+    let api = server.api();
+    let annotations = json!({ "large": "x".repeat(200 * 1024) });
+    for number in 0..30 {
+        let object = json!({ "metadata": { "annotations": annotations } });
+        server.put(SECRET, "a", &format!("{number:02}"), object);
+    }
+    during(follow(&cache, &api, SECRET, ""), async {
+        until("all", || cache.state(SECRET, "") == State::Live).await;
+        let wanted = ["100", "10", "10&continue=10", "10&continue=20"];
+        assert_eq!(
+            server.requests("limit"),
+            wanted.map(|limit| format!("GET /api/v1/secrets?limit={limit}"))
+        );
     })
     .await;
 }

@@ -14,7 +14,7 @@ use tracing::warn;
 use super::Cache;
 use super::entry::Place;
 use super::objects::State;
-use crate::api::{Api, ApiError, Extent};
+use crate::api::{Api, ApiError, Extent, PAGE};
 use crate::backoff::Backoff;
 use crate::origin::Origin;
 
@@ -194,11 +194,11 @@ impl Follower<'_> {
 
     async fn list(&self) -> Result<String, ApiError> {
         let mut seen = BTreeSet::new();
-        let mut from = String::new();
+        let (mut from, mut limit) = (String::new(), PAGE);
         loop {
             let page = self
                 .api
-                .list(self.kind, self.namespace, self.extent, &from)
+                .list(self.kind, self.namespace, self.extent, &from, &mut limit)
                 .await?;
             for item in page.items {
                 let object = serde_json::from_str(item.get()).map_err(kube::Error::SerdeError)?;
