@@ -1,5 +1,6 @@
 //! What one call composes: Objects for other clusters, and the Usages that keep deletion in order.
 
+mod deleting;
 mod kinds;
 mod retained;
 mod transfer;
@@ -23,6 +24,7 @@ use crate::observed::{IgnoredStatus, Observation, last_observed, last_spec};
 use crate::ownership::{Foreign, Owner, Ownership};
 use crate::transitions;
 
+pub use deleting::observe_deleting;
 pub use kinds::is_composed;
 pub use transfer::REFRESH;
 use transfer::is_refreshed;

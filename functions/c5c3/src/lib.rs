@@ -30,7 +30,8 @@ pub struct Claims;
 impl Function for Claims {
     fn compose(&self, mut request: Request, response: &mut Response) -> Result<(), Fatal> {
         request.retain_observed(composed::is_composed);
-        let composed = compose(&request, response);
+        let composed = composed::observe_deleting(&mut request, response)
+            .and_then(|()| compose(&request, response));
         composed.map_err(|fatal| transitions::invalid(fatal, response))
     }
 }

@@ -116,6 +116,11 @@ impl Request {
         });
     }
 
+    /// Adds a resource to the observed ones, unless one of its name is there: one that exists, and that the core no longer hands over.
+    pub fn observe(&mut self, name: String, resource: Resource) {
+        self.observed.entry(name).or_insert(resource);
+    }
+
     /// The input of this step of the Composition, read as `T`, if it has one.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use function_protocol::{Document, Fatal};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::deleting::is_unresolved;
 use super::usages::sides;
 use super::{CREATE_ONLY, Composed, Kept};
 use crate::manifest::ObjectMeta;
@@ -36,6 +37,8 @@ struct Leftover<'a> {
     kind: String,
     cluster: String,
     is_empty: bool,
+    /// Whether it is being deleted.
+    is_deleted: bool,
     /// Whether the provider may have created the object, and may not delete it yet.
     may_only_create: bool,
 }
@@ -57,9 +60,9 @@ impl Leftover<'_> {
 }
 
 impl Composed<'_> {
-    /// Keeps every Object that isn't wanted any more and holds data or servers, but for those `released`; with them whoever
-    /// reaches the data, and the Usages that protect them. What agents read is kept until their share is gone, released or
-    /// not: they drain its nodes. Also keeps an Object until the provider may delete what it may have
+    /// Keeps every Object that isn't wanted any more and holds data or servers, but for those `released` and those that are being
+    /// deleted; with them whoever reaches the data, and the Usages that protect them. What agents read is kept until their share is
+    /// gone, released or not: they drain its nodes. Also keeps an Object until the provider may delete what it may have
     /// created; without that the object would be left in its cluster. Returns the names of both, and whether anything holds
     /// data, released or not: pools stay held until it is gone. Call it once everything is wanted but `later`.
     ///
@@ -93,7 +96,12 @@ impl Composed<'_> {
                 }
             }
         }
-        let is_released = |leftover: &&Leftover<'_>| released.contains(leftover.name);
+        let unresolved = usages
+            .iter()
+            .filter_map(|usage| sides(usage))
+            .any(|(_, by)| is_unresolved(self.request, by));
+        let is_released =
+            |leftover: &&Leftover<'_>| leftover.is_deleted || released.contains(leftover.name);
         let clusters: BTreeSet<&str> = leftovers
             .iter()
             .filter(|leftover| leftover.holds_data())
@@ -104,7 +112,8 @@ impl Composed<'_> {
             (leftover.holds_data() || leftover.may_only_create) && !is_released(leftover)
         };
         let is_kept = |leftover: &&Leftover<'_>| {
-            is_retained(leftover)
+            unresolved
+                || is_retained(leftover)
                 || !leftover.may_hold_data()
                     && clusters.iter().any(|cluster| leftover.belongs_to(cluster))
         };
@@ -144,14 +153,14 @@ impl Composed<'_> {
         for name in usages {
             if let Some((of, by)) = sides(name)
                 && !self.desired.contains(name)
-                && (is_protected(of) || kept.contains_key(by) || holders.contains(by))
+                && (unresolved || is_protected(of) || kept.contains_key(by) || holders.contains(by))
             {
                 self.keep_usage(of, by)?;
             }
         }
         let retained = leftovers.iter().filter(is_retained);
         let retained = retained.map(|leftover| leftover.name.to_owned()).collect();
-        Ok((retained, !holders.is_empty()))
+        Ok((retained, unresolved || !holders.is_empty()))
     }
 }
 
@@ -182,6 +191,7 @@ fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<
                     .as_array()
                     .is_none_or(|hosts| hosts.is_empty())
             }),
+        is_deleted: text("/metadata/deletionTimestamp").is_some(),
         may_only_create: policies.is_some_and(|policies| *policies == json!(CREATE_ONLY)),
     })
 }

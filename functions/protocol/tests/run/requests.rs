@@ -87,6 +87,17 @@ fn required_resources_are_found_under_either_field() {
 }
 
 #[test]
+fn request_observes_what_is_added_under_a_name_that_is_free() {
+    let (first, second) = (resource(json!({"a": 1})), resource(json!({"a": 2})));
+    let (mut asked, _) = Request::split(observing(json!({})));
+    asked.observe("one".into(), first.clone());
+    asked.observe("one".into(), second.clone());
+    asked.observe("other".into(), second.clone());
+    let expected = [("one".to_owned(), first), ("other".to_owned(), second)];
+    assert_eq!(*asked.observed(), BTreeMap::from(expected));
+}
+
+#[test]
 fn requirements_go_where_the_core_looks_for_them() {
     let compose = |_: Request, response: &mut Response| {
         let labels = [("crossplane.io/claim-name".into(), "hv-pool-a".into())].into();

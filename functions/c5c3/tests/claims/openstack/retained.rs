@@ -1,9 +1,12 @@
 //! What a claim drops and keeps, since it holds data or servers.
 
-use function_c5c3_fixtures::{Outcome, well};
+use function_c5c3::Claims;
+use function_c5c3_fixtures::examples::{POOLS, claim, pool};
+use function_c5c3_fixtures::{Call, Outcome, ready, well};
+use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{assert_order, running};
+use super::{assert_order, call, running};
 
 /// Names of what a claim dropped and keeps, with what protects and reaches it.
 fn retained(outcome: &Outcome) -> Vec<&str> {
@@ -71,6 +74,58 @@ fn share_with_servers_stays_when_its_pool_is_dropped() {
     );
     call.observed.remove("share-hv-pool-b");
     assert_eq!(retained(&call.run()), Vec::<&str>::new());
+}
+
+/// Crossplane hands over no Object that it deletes.
+#[test]
+fn share_that_is_deleted_keeps_what_its_agents_read_until_it_is_gone() {
+    let (mut call, _) = running("customer-a-prod");
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
+    let annotations = json!({"c5c3.io/delete-retained": "share-hv-pool-b"});
+    call.composite["metadata"]["annotations"] = annotations.clone();
+    let released = call.run();
+    let mut call = call.deleting(&released, "share-hv-pool-b", json!([]));
+    for annotations in [annotations, json!({})] {
+        call.composite["metadata"]["annotations"] = annotations;
+        assert_eq!(call.run().desired, released.desired);
+    }
+    let gone = call.deleted("share-hv-pool-b").run();
+    assert_eq!(retained(&gone), Vec::<&str>::new());
+    let mut names = gone.desired.keys();
+    assert!(!names.any(|name| name.ends_with("-until-share-hv-pool-b")));
+}
+
+/// The claim customer-b-staging on Crossplane 2.
+fn namespaced() -> Call {
+    let claim = claim("customer-b-staging");
+    let mut call = Call::of(claim.clone(), "openstack-production");
+    call.composite = claim;
+    call.composite["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
+    call.with(POOLS.map(|name| ready(pool(name), &[])))
+}
+
+#[rstest]
+#[case::of_crossplane_1(call("customer-b-staging"))]
+#[case::of_crossplane_2(namespaced())]
+fn data_that_are_deleted_hold_their_control_plane_and_pool_until_they_are_gone(
+    #[case] claim: Call,
+) {
+    let (mut call, _) = claim.running();
+    call.composite["spec"]["services"] = json!({"cinder": false});
+    call.composite["metadata"]["annotations"] =
+        json!({"c5c3.io/delete-retained": "volumes-st-pool-a"});
+    let outcome = call.run();
+    let call = call.deleting(&outcome, "volumes-st-pool-a", json!([]));
+    let first = Outcome::of(function_protocol::run(&Claims, call.message()));
+    for (outcome, when) in [(call.run(), "last"), (first, "first")] {
+        for of in ["control-plane", "namespace", "st-pool-a"] {
+            let usage = format!("{of}-until-volumes-st-pool-a");
+            assert!(outcome.desired.contains_key(&usage), "{usage}, {when} call");
+        }
+    }
+    let gone = call.deleted("volumes-st-pool-a").run();
+    let mut names = gone.desired.keys();
+    assert!(!names.any(|name| name.ends_with("-until-volumes-st-pool-a")));
 }
 
 #[test]
