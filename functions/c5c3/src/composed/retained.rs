@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
 use c5c3_kinds::Spec;
-use c5c3_kinds::ceph::DATA_KINDS;
+use c5c3_kinds::ceph::{CephObjectStore, CephObjectStoreUser, DATA_KINDS};
 use c5c3_kinds::crossplane::USAGE;
 use function_protocol::{Document, Fatal};
 use serde::Serialize;
@@ -61,10 +61,11 @@ impl Leftover<'_> {
 
 impl Composed<'_> {
     /// Keeps every Object that isn't wanted any more and holds data or servers, but for those `released` and those that are being
-    /// deleted; with them whoever reaches the data, and the Usages that protect them. What agents read is kept until their share is
-    /// gone, released or not: they drain its nodes. Also keeps an Object until the provider may delete what it may have
-    /// created; without that the object would be left in its cluster. Returns the names of both, and whether anything holds
-    /// data, released or not: pools stay held until it is gone. Call it once everything is wanted but `later`.
+    /// deleted; with them the Usages that protect them. Whoever reaches the data or reads what agents need is kept until the data or
+    /// the share are gone, released or not: Rook doesn't delete a pool that has images, and agents drain the nodes. Also keeps an
+    /// Object until the provider may delete what it may have created; without that the object would be left in its cluster. Returns
+    /// the names of both, and whether anything holds data, released or not: pools stay held until it is gone. Call it once everything
+    /// is wanted but `later`.
     ///
     /// # Errors
     /// An observed resource isn't what its kind says.
@@ -105,16 +106,26 @@ impl Composed<'_> {
         let clusters: BTreeSet<&str> = leftovers
             .iter()
             .filter(|leftover| leftover.holds_data())
-            .filter(|leftover| leftover.kind == SHARE || !is_released(leftover))
             .map(|leftover| leftover.cluster.as_str())
             .collect();
         let is_retained = |leftover: &&Leftover<'_>| {
             (leftover.holds_data() || leftover.may_only_create) && !is_released(leftover)
         };
+        // Rook doesn't delete an object store that has users.
+        let stores: BTreeSet<&str> = leftovers
+            .iter()
+            .filter(|leftover| leftover.kind == CephObjectStore::KIND.kind && is_released(leftover))
+            .map(|leftover| leftover.cluster.as_str())
+            .collect();
+        let is_blocking = |leftover: &Leftover<'_>| {
+            leftover.kind == CephObjectStoreUser::KIND.kind
+                && stores.contains(leftover.cluster.as_str())
+        };
         let is_kept = |leftover: &&Leftover<'_>| {
             unresolved
                 || is_retained(leftover)
                 || !leftover.may_hold_data()
+                    && !is_blocking(leftover)
                     && clusters.iter().any(|cluster| leftover.belongs_to(cluster))
         };
         let mut kept: BTreeMap<&str, &Document> = leftovers

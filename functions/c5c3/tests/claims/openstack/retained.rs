@@ -286,8 +286,10 @@ fn retained_data_go_when_the_claim_is_annotated() {
     call.composite["spec"]["services"] = json!({"cinder": false});
     call.composite["metadata"]["annotations"] =
         json!({"c5c3.io/delete-retained": "other, volumes-st-pool-a"});
-    let outcome = call.run();
-    let outcome = call.applied(&outcome, well).run();
+    let released = call.run();
+    let call = call.applied(&released, well);
+    let unprotected = call.run();
+    let outcome = call.applied(&unprotected, well).run();
     assert_eq!(retained(&outcome), Vec::<&str>::new());
     assert!(!outcome.desired.contains_key("volumes-st-pool-a"));
     assert_eq!(
@@ -304,23 +306,64 @@ fn annotation_deletes_nothing_that_the_claim_wants() {
     assert_eq!(call.run().desired, before.desired);
 }
 
-/// Crossplane refuses to delete what a Usage protects, and composes nothing else until it can.
+/// Servers may have volumes in a pool that Rook keeps. Crossplane refuses to delete what a Usage protects, and composes nothing else
+/// until it can.
 #[test]
-fn released_data_go_once_no_usage_protects_them() {
-    let (mut call, _) = running("customer-a-prod");
-    call.composite["spec"]["services"] = json!({"cinder": false});
+fn released_data_keep_their_users_until_they_are_gone_and_no_usage_protects_these() {
+    let (mut call, _) = running("internal-prod");
+    call.composite["spec"]["storageClusters"] = json!(["st-pool-a"]);
     let outcome = call.run();
+    let (volumes, client) = ("volumes-st-pool-b", "client-cinder-st-pool-b");
+    let usage = format!("{client}-until-control-plane");
+    let mut users = retained(&outcome);
+    users.retain(|name| *name != volumes);
+    assert!(users.contains(&client));
     let mut call = call.applied(&outcome, well);
+    call.composite["metadata"]["annotations"] = json!({"c5c3.io/delete-retained": volumes});
+    let released = call.run();
+    assert!(!released.desired.contains_key(volumes));
+    assert_eq!(retained(&released), users);
+    assert!(released.desired.contains_key(&usage));
+    let call = call.deleting(&released, volumes, json!([]));
+    assert_eq!(call.run().desired, released.desired);
+
+    let call = call.deleted(volumes);
+    let unprotected = call.run();
+    assert!(unprotected.desired.contains_key(client));
+    assert!(!unprotected.desired.contains_key(&usage));
+    let gone = call.applied(&unprotected, well).run();
+    assert_eq!(retained(&gone), Vec::<&str>::new());
+}
+
+/// Servers keep the access of Nova's user to volumes of a pool that the claim uses for images still.
+#[test]
+fn users_that_remain_reach_released_data_until_they_are_gone() {
+    let (mut call, before) = running("customer-a-prod");
+    call.composite["spec"]["services"] = json!({"cinder": false});
     call.composite["metadata"]["annotations"] =
         json!({"c5c3.io/delete-retained": "volumes-st-pool-a"});
-    let unprotected = call.run();
-    let desired = |name| unprotected.desired.contains_key(name);
-    assert!(!desired("volumes-st-pool-a"));
-    assert!(desired("control-plane-until-volumes-st-pool-a"));
-    assert!(desired("client-cinder-st-pool-a"));
-    assert!(!desired("client-cinder-st-pool-a-until-control-plane"));
-    let deleted = call.applied(&unprotected, well).run();
-    for name in ["volumes-st-pool-a", "client-cinder-st-pool-a"] {
-        assert!(!deleted.desired.contains_key(name), "{name}");
-    }
+    let released = call.run();
+    let call = call.deleting(&released, "volumes-st-pool-a", json!([]));
+    let caps =
+        |outcome: &Outcome| outcome.manifest("client-nova-st-pool-a")["spec"]["caps"].clone();
+    assert_eq!(caps(&call.run()), caps(&before));
+    assert_ne!(
+        caps(&call.deleted("volumes-st-pool-a").run()),
+        caps(&before)
+    );
+}
+
+/// Rook doesn't delete an object store that has users.
+#[test]
+fn released_object_store_does_not_wait_for_its_user() {
+    let (mut call, _) = running("internal-prod");
+    let (store, user) = ("object-store-st-pool-a", "object-store-user-st-pool-a");
+    call.composite["spec"]["storage"]["ceph"]["objectStore"] = json!({"enabled": false});
+    let outcome = call.run();
+    assert_eq!(retained(&outcome), [store, user]);
+    let mut call = call.applied(&outcome, well);
+    call.composite["metadata"]["annotations"] = json!({"c5c3.io/delete-retained": store});
+    let released = call.run();
+    let call = call.deleting(&released, store, json!([]));
+    assert!(!call.run().desired.contains_key(user));
 }
