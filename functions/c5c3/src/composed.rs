@@ -26,6 +26,7 @@ use crate::transitions;
 
 pub use deleting::observe_deleting;
 pub use kinds::is_composed;
+pub use retained::Retention;
 pub use transfer::REFRESH;
 use transfer::is_refreshed;
 

@@ -34,6 +34,9 @@ pub const DATA_KINDS: [&str; 3] = [
     CephObjectStore::KIND.kind,
 ];
 
+/// The conditions that are True while Rook doesn't delete an object because of what is in it (rook, pkg/apis/ceph.rook.io/v1/types.go).
+pub const BLOCKED: [&str; 2] = ["PoolDeletionIsBlocked", "DeletionIsBlocked"];
+
 /// Spec of a CephBlockPool: an RBD pool.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

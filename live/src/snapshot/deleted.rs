@@ -2,7 +2,7 @@
 //! (crossplane, internal/controller/apiextensions/composite/reconciler.go: `meta.WasDeleted`), so that the claim's own status says nothing.
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
-use c5c3_kinds::ceph::DATA_KINDS;
+use c5c3_kinds::ceph::{BLOCKED, DATA_KINDS};
 use c5c3_kinds::provider_kubernetes::{NAMESPACED_OBJECT, OBJECT};
 use c5c3_kinds::{ResourceKind, Spec};
 use c5c3_plan::{ClaimKind, Manifest};
@@ -13,9 +13,6 @@ use crate::cluster::Cluster;
 
 /// The kinds by which provider-kubernetes shows an object of another cluster, of cluster-scoped and of namespaced composites.
 pub(super) const OBJECTS: [ResourceKind; 2] = [OBJECT, NAMESPACED_OBJECT];
-
-/// The conditions that are True while Rook doesn't delete an object because of what is in it (rook, pkg/apis/ceph.rook.io/v1/types.go).
-const BLOCKED: [&str; 2] = ["PoolDeletionIsBlocked", "DeletionIsBlocked"];
 
 /// The phase of a claim that is gone.
 pub(super) const GONE: &str = "Deleted";

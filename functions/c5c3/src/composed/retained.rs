@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
 use c5c3_kinds::Spec;
-use c5c3_kinds::ceph::{CephObjectStore, CephObjectStoreUser, DATA_KINDS};
+use c5c3_kinds::ceph::{BLOCKED, CephObjectStore, CephObjectStoreUser, DATA_KINDS};
 use c5c3_kinds::crossplane::USAGE;
 use function_protocol::{Document, Fatal};
 use serde::Serialize;
@@ -18,6 +18,19 @@ use crate::observed::IgnoredStatus;
 use crate::ownership::Ownership;
 
 const SHARE: &str = HypervisorShareSpec::KIND.kind;
+
+/// The condition of a share that says which of its nodes have servers, while nodes are drained.
+const NODES_DRAINED: &str = "NodesDrained";
+
+/// What the claim no longer wants and still exists.
+pub struct Retention {
+    /// What is kept: names of composed resources.
+    pub kept: Vec<String>,
+    /// What is being deleted, by name, and what that waits for; empty where nothing is reported.
+    pub deleting: Vec<(String, String)>,
+    /// Whether anything holds data or servers, kept or not: pools stay held until it is gone.
+    pub holds: bool,
+}
 
 /// Label of an Object that is kept although the claim no longer wants it.
 const RETAINED: &str = "c5c3.io/retained";
@@ -39,6 +52,8 @@ struct Leftover<'a> {
     is_empty: bool,
     /// Whether it is being deleted.
     is_deleted: bool,
+    /// What its deletion waits for, as its cluster reports it.
+    waits: String,
     /// Whether the provider may have created the object, and may not delete it yet.
     may_only_create: bool,
 }
@@ -63,17 +78,12 @@ impl Composed<'_> {
     /// Keeps every Object that isn't wanted any more and holds data or servers, but for those `released` and those that are being
     /// deleted; with them the Usages that protect them. Whoever reaches the data or reads what agents need is kept until the data or
     /// the share are gone, released or not: Rook doesn't delete a pool that has images, and agents drain the nodes. Also keeps an
-    /// Object until the provider may delete what it may have created; without that the object would be left in its cluster. Returns
-    /// the names of both, and whether anything holds data, released or not: pools stay held until it is gone. Call it once everything
-    /// is wanted but `later`.
+    /// Object until the provider may delete what it may have created; without that the object would be left in its cluster. Call it
+    /// once everything is wanted but `later`.
     ///
     /// # Errors
     /// An observed resource isn't what its kind says.
-    pub fn retain(
-        &mut self,
-        released: &BTreeSet<&str>,
-        later: &str,
-    ) -> Result<(Vec<String>, bool), Fatal> {
+    pub fn retain(&mut self, released: &BTreeSet<&str>, later: &str) -> Result<Retention, Fatal> {
         let observed = self.request.observed();
         let unwanted = observed
             .iter()
@@ -170,8 +180,16 @@ impl Composed<'_> {
             }
         }
         let retained = leftovers.iter().filter(is_retained);
-        let retained = retained.map(|leftover| leftover.name.to_owned()).collect();
-        Ok((retained, unresolved || !holders.is_empty()))
+        let deleting = leftovers
+            .iter()
+            .filter(|leftover| leftover.holds_data() && is_released(leftover));
+        Ok(Retention {
+            kept: retained.map(|leftover| leftover.name.to_owned()).collect(),
+            deleting: deleting
+                .map(|leftover| (leftover.name.to_owned(), leftover.waits.clone()))
+                .collect(),
+            holds: unresolved || !holders.is_empty(),
+        })
     }
 }
 
@@ -184,6 +202,22 @@ fn set_held(kept: &mut Kept) {
         spec.insert("held".to_owned(), json!(true));
         spec.sort_keys();
     }
+}
+
+/// What the deletion of an object waits for, as its cluster reports it; empty where it reports nothing.
+fn waits(object: &Value) -> String {
+    let conditions = object.pointer("/status/atProvider/manifest/status/conditions");
+    let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+    let is_waiting = |condition: &&Value| match condition["type"].as_str() {
+        Some(NODES_DRAINED) => condition["status"] != "True",
+        Some(type_) => BLOCKED.contains(&type_) && condition["status"] == "True",
+        None => false,
+    };
+    let messages = conditions.filter(is_waiting);
+    let messages: Vec<&str> = messages
+        .filter_map(|condition| condition["message"].as_str())
+        .collect();
+    messages.join("; ")
 }
 
 fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<Leftover<'a>> {
@@ -203,6 +237,7 @@ fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<
                     .is_none_or(|hosts| hosts.is_empty())
             }),
         is_deleted: text("/metadata/deletionTimestamp").is_some(),
+        waits: waits(value),
         may_only_create: policies.is_some_and(|policies| *policies == json!(CREATE_ONLY)),
     })
 }

@@ -18,6 +18,7 @@ mod pools_observed;
 mod quota;
 mod requests;
 mod resource;
+mod retained;
 mod shares;
 mod site;
 mod size;
@@ -96,8 +97,8 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let control_plane = recipe.control_plane(&storages, &shares, &compute, &mut composed)?;
     let tenant = recipe.tenant(&mut composed)?;
     recipe.deletion(&storages, tenant.is_some(), &mut composed)?;
-    let (retained, holds) = composed.retain(&cluster.metadata.released(), resource::NAMESPACE)?;
-    let requests = recipe.requests(&storages, holds, request);
+    let retention = composed.retain(&cluster.metadata.released(), resource::NAMESPACE)?;
+    let requests = recipe.requests(&storages, retention.holds, request);
     recipe.namespace(requests, &mut composed)?;
     let accepted = composed.accept();
     let all_ready = composed.all_ready();
@@ -109,7 +110,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         compute,
         control_plane,
         tenant,
-        retained,
+        retention,
         accepted,
         all_ready,
     };

@@ -15,6 +15,7 @@ use super::shares::{PoolCondition, Shares};
 use super::tenant::Tenant;
 use super::unsupported::unsupported;
 use super::verify::Verdict;
+use crate::composed::Retention;
 use crate::observed::{Observation, condition, is_true};
 use crate::transitions;
 use crate::ttl::set_ttl;
@@ -38,8 +39,8 @@ pub struct Findings {
     pub control_plane: Observation<ControlPlaneStatus>,
     /// The clouds.yaml of the tenant's first user, where the site hands it out.
     pub tenant: Option<Tenant>,
-    /// What holds data or servers and is kept although the claim no longer wants it.
-    pub retained: Vec<String>,
+    /// What the claim no longer wants and still exists.
+    pub retention: Retention,
     /// Whether every name that the claim asks for is its own.
     pub accepted: bool,
     /// Whether everything composed is ready.
@@ -63,7 +64,7 @@ impl Recipe<'_> {
         self.images_ready(control_plane, response);
         self.size_accepted(control_plane, &findings.ceph.kept_quotas, response);
         self.cells_applied(&findings.compute, response);
-        self.retained(&findings.retained, response);
+        self.retained(&findings.retention, response);
         let connection = self.connection(findings.tenant.as_ref(), response);
         response.status(&OpenStackClusterStatus {
             phase: Some(phase),
@@ -208,23 +209,6 @@ impl Recipe<'_> {
         };
         let message = lacking.join("; ");
         transitions::set(response, "AccessOffered", holds, reason, message);
-    }
-
-    /// Says what is kept although the claim no longer wants it, and how to delete it.
-    fn retained(&self, retained: &[String], response: &mut Response) {
-        let names = retained.join(",");
-        if retained.is_empty() {
-            transitions::set(response, "Retained", false, Reason::NothingRetained, names);
-            return;
-        }
-        let claim = &self.cluster.metadata;
-        let message = format!(
-            "{names}: no longer in the spec, and kept with what is in it; to delete it with all data: kubectl annotate \
-             openstackcluster {} -n {} c5c3.io/delete-retained={names}",
-            claim.claim_name(),
-            claim.claim_namespace()
-        );
-        transitions::set(response, "Retained", true, Reason::DataRetained, message);
     }
 
     /// One part of the claim: ready once all of it is.

@@ -353,6 +353,54 @@ fn users_that_remain_reach_released_data_until_they_are_gone() {
     );
 }
 
+#[rstest]
+#[case::share(
+    "customer-a-prod",
+    "hypervisorClusters",
+    "share-hv-pool-b",
+    json!([{"type": "NodesDrained", "status": "False", "message": "servers left: 3"}]),
+    "share-hv-pool-b is deleted once nothing is in it: servers left: 3"
+)]
+#[case::data(
+    "internal-prod",
+    "storageClusters",
+    "volumes-st-pool-b",
+    json!([
+        {"type": "DeletionIsBlocked", "status": "False", "message": "no dependents"},
+        {"type": "PoolDeletionIsBlocked", "status": "True", "message": "pool contains images or snapshots"},
+    ]),
+    "volumes-st-pool-b is deleted once nothing is in it: pool contains images or snapshots"
+)]
+#[case::of_which_nothing_is_reported(
+    "internal-prod",
+    "storageClusters",
+    "volumes-st-pool-b",
+    json!([]),
+    "volumes-st-pool-b is being deleted"
+)]
+fn released_part_says_what_its_deletion_waits_for(
+    #[case] claim: &str,
+    #[case] field: &str,
+    #[case] name: &str,
+    #[case] conditions: Value,
+    #[case] message: &str,
+) {
+    let (mut call, _) = running(claim);
+    call.composite["spec"][field].as_array_mut().unwrap().pop();
+    call.composite["metadata"]["annotations"] = json!({"c5c3.io/delete-retained": name});
+    let released = call.run();
+    let mut call = call.deleting(&released, name, conditions);
+    call.composite["metadata"]["annotations"] = json!({});
+    assert_eq!(
+        retained_condition(&call.run()),
+        ("True", "Deleting", message)
+    );
+    assert_eq!(
+        retained_condition(&call.deleted(name).run()),
+        ("False", "NothingRetained", "")
+    );
+}
+
 /// Rook doesn't delete an object store that has users.
 #[test]
 fn released_object_store_does_not_wait_for_its_user() {
