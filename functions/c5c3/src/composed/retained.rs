@@ -24,8 +24,10 @@ const NODES_DRAINED: &str = "NodesDrained";
 
 /// What the claim no longer wants and still exists.
 pub struct Retention {
-    /// What is kept: names of composed resources.
-    pub kept: Vec<String>,
+    /// The HypervisorShares that are kept: names of composed resources.
+    pub shares: Vec<String>,
+    /// All else that is kept, most often for its data.
+    pub data: Vec<String>,
     /// What is being deleted, by name, and what that waits for; empty where nothing is reported.
     pub deleting: Vec<(String, String)>,
     /// Whether anything holds data or servers, kept or not: pools stay held until it is gone.
@@ -180,11 +182,17 @@ impl Composed<'_> {
             }
         }
         let retained = leftovers.iter().filter(is_retained);
+        let (shares, data) = retained.partition::<Vec<_>, _>(|leftover| leftover.kind == SHARE);
+        let names = |leftovers: Vec<&Leftover<'_>>| -> Vec<String> {
+            let names = leftovers.into_iter().map(|leftover| leftover.name);
+            names.map(str::to_owned).collect()
+        };
         let deleting = leftovers
             .iter()
             .filter(|leftover| leftover.holds_data() && is_released(leftover));
         Ok(Retention {
-            kept: retained.map(|leftover| leftover.name.to_owned()).collect(),
+            shares: names(shares),
+            data: names(data),
             deleting: deleting
                 .map(|leftover| (leftover.name.to_owned(), leftover.waits.clone()))
                 .collect(),

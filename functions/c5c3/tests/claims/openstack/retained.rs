@@ -53,8 +53,9 @@ fn share_with_servers_stays_when_its_pool_is_dropped() {
         (
             "True",
             "DataRetained",
-            "share-hv-pool-b: no longer in the spec, and kept with what is in it; to delete it with all data: kubectl \
-             annotate openstackcluster customer-a-prod -n tenant-customer-a c5c3.io/delete-retained=share-hv-pool-b"
+            "share-hv-pool-b: no longer in the spec, and kept with what is in it; to drain its nodes, whose servers stay until they are \
+             deleted or moved: kubectl annotate openstackcluster customer-a-prod -n tenant-customer-a \
+             c5c3.io/delete-retained=share-hv-pool-b"
         )
     );
     assert_eq!(outcome.status["phase"], "Ready");
@@ -223,6 +224,25 @@ fn data_and_keys_stay_when_a_service_is_switched_off() {
     assert_eq!(
         outcome.manifest("control-plane")["spec"]["storage"]["ceph"]["pools"].get("volumes"),
         None
+    );
+}
+
+#[test]
+fn data_and_shares_that_are_kept_say_what_their_release_does() {
+    let (mut call, _) = running("customer-a-prod");
+    call.composite["spec"]["services"] = json!({"cinder": false});
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
+    let outcome = call.run();
+    let (_, reason, message) = retained_condition(&outcome);
+    assert_eq!(reason, "DataRetained");
+    let command = "kubectl annotate openstackcluster customer-a-prod -n tenant-customer-a c5c3.io/delete-retained=";
+    let kept = "no longer in the spec, and kept with what is in it; ";
+    assert_eq!(
+        message,
+        format!(
+            "volumes-st-pool-a: {kept}to delete it with all data: {command}volumes-st-pool-a; share-hv-pool-b: {kept}to drain its \
+             nodes, whose servers stay until they are deleted or moved: {command}share-hv-pool-b"
+        )
     );
 }
 
