@@ -163,5 +163,6 @@ impl Metadata {
 
 /// What an annotation lists between commas.
 fn listed(annotation: &str) -> BTreeSet<&str> {
-    annotation.split(',').map(str::trim).collect()
+    let listed = annotation.split(',').map(str::trim);
+    listed.filter(|name| !name.is_empty()).collect()
 }

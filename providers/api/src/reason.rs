@@ -101,6 +101,9 @@ reasons! {
         /// The message lists what the spec no longer wants and what is kept because it has data; it has the command that
         /// deletes it.
         DataRetained,
+        /// `c5c3.io/delete-retained` has a name of which nothing is retained: correct it. If what it named is gone, remove it, because it
+        /// releases what is later retained under that name.
+        NotRetained,
         /// Something that was ready is not ready any more: the message names it.
         NotReady,
         /// Gardener gave up on the Shoot; the message is Gardener's.

@@ -30,6 +30,8 @@ pub struct Retention {
     pub data: Vec<String>,
     /// What is being deleted, by name, and what that waits for; empty where nothing is reported.
     pub deleting: Vec<(String, String)>,
+    /// What is released and neither kept nor being deleted.
+    pub unmatched: Vec<String>,
     /// Whether anything holds data or servers, kept or not: pools stay held until it is gone.
     pub holds: bool,
 }
@@ -63,6 +65,11 @@ struct Leftover<'a> {
 impl Leftover<'_> {
     fn holds_data(&self) -> bool {
         self.may_hold_data() && !self.is_empty
+    }
+
+    /// Whether it is kept unless it is released.
+    fn may_be_released(&self) -> bool {
+        self.holds_data() || self.may_only_create
     }
 
     /// Whether its kind is one that holds data or servers.
@@ -120,9 +127,8 @@ impl Composed<'_> {
             .filter(|leftover| leftover.holds_data())
             .map(|leftover| leftover.cluster.as_str())
             .collect();
-        let is_retained = |leftover: &&Leftover<'_>| {
-            (leftover.holds_data() || leftover.may_only_create) && !is_released(leftover)
-        };
+        let is_retained =
+            |leftover: &&Leftover<'_>| leftover.may_be_released() && !is_released(leftover);
         // Rook doesn't delete an object store that has users.
         let stores: BTreeSet<&str> = leftovers
             .iter()
@@ -181,6 +187,12 @@ impl Composed<'_> {
                 self.keep_usage(of, by)?;
             }
         }
+        let releasable: BTreeSet<&str> = leftovers
+            .iter()
+            .filter(|leftover| leftover.may_be_released())
+            .map(|leftover| leftover.name)
+            .collect();
+        let unmatched = released.difference(&releasable);
         let retained = leftovers.iter().filter(is_retained);
         let (shares, data) = retained.partition::<Vec<_>, _>(|leftover| leftover.kind == SHARE);
         let names = |leftovers: Vec<&Leftover<'_>>| -> Vec<String> {
@@ -196,6 +208,7 @@ impl Composed<'_> {
             deleting: deleting
                 .map(|leftover| (leftover.name.to_owned(), leftover.waits.clone()))
                 .collect(),
+            unmatched: unmatched.map(|name| (*name).to_owned()).collect(),
             holds: unresolved || !holders.is_empty(),
         })
     }

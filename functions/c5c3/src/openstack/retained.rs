@@ -7,6 +7,10 @@ use super::Recipe;
 use crate::composed::Retention;
 use crate::transitions;
 
+/// How many names without effect a message has, and of how many characters: the annotation may have any text.
+const SHOWN: usize = 3;
+const LONGEST: usize = 100;
+
 /// What the release of data does, in words.
 const DELETES_DATA: &str = "to delete it with all data";
 
@@ -14,7 +18,8 @@ const DELETES_DATA: &str = "to delete it with all data";
 const DRAINS_NODES: &str = "to drain its nodes, whose servers stay until they are deleted or moved";
 
 impl Recipe<'_> {
-    /// Says what is being deleted, and what that waits for; what is kept, and how to delete it.
+    /// Says what is being deleted, and what that waits for; what is kept, and how to delete it; and which names of the annotation
+    /// have no effect.
     pub(super) fn retained(&self, retention: &Retention, response: &mut Response) {
         let mut sentences: Vec<String> = retention.deleting.iter().map(deleting).collect();
         let kept = [
@@ -25,11 +30,13 @@ impl Recipe<'_> {
         let kept: Vec<String> = kept
             .map(|(names, effect)| self.kept(names, effect))
             .collect();
-        let (holds, reason) = match (&kept[..], &sentences[..]) {
-            ([], []) => (false, Reason::NothingRetained),
-            ([], _) => (true, Reason::Deleting),
+        let (holds, reason) = match (&kept[..], &sentences[..], &retention.unmatched[..]) {
+            ([], [], []) => (false, Reason::NothingRetained),
+            ([], [], _) => (false, Reason::NotRetained),
+            ([], ..) => (true, Reason::Deleting),
             _ => (true, Reason::DataRetained),
         };
+        sentences.extend(unmatched(&retention.unmatched));
         sentences.extend(kept);
         transitions::set(response, "Retained", holds, reason, sentences.join("; "));
     }
@@ -38,8 +45,8 @@ impl Recipe<'_> {
         let names = names.join(",");
         let claim = &self.cluster.metadata;
         format!(
-            "{names}: no longer in the spec, and kept with what is in it; {effect}: kubectl annotate \
-             openstackcluster {} -n {} c5c3.io/delete-retained={names}",
+            "{names}: no longer in the spec, and kept with what is in it; {effect}, annotate the claim, and remove the annotation \
+             once it is gone: kubectl annotate --overwrite openstackcluster {} -n {} c5c3.io/delete-retained={names}",
             claim.claim_name(),
             claim.claim_namespace()
         )
@@ -51,4 +58,22 @@ fn deleting((name, waits): &(String, String)) -> String {
         "" => format!("{name} is being deleted"),
         waits => format!("{name} is deleted once nothing is in it: {waits}"),
     }
+}
+
+/// Says which names of the annotation have no effect.
+fn unmatched(names: &[String]) -> Option<String> {
+    let shown = names.iter().take(SHOWN);
+    let mut shown: Vec<String> = shown
+        .map(|name| format!("{:?}", name.chars().take(LONGEST).collect::<String>()))
+        .collect();
+    if let more @ 1.. = names.len().saturating_sub(SHOWN) {
+        shown.push(format!("{more} more"));
+    }
+    (!names.is_empty()).then(|| {
+        format!(
+            "the annotation c5c3.io/delete-retained has {}, and nothing of that name is retained: correct or remove it, because it counts as \
+             soon as the spec no longer wants a part of that name",
+            shown.join(", ")
+        )
+    })
 }
