@@ -63,15 +63,17 @@ pub fn state(object: &Manifest) -> Markup {
 
 /// Conditions that an object is Ready without, and that may need a person. Others of an object that is Ready may never be True, such as
 /// `Retained`.
-const OPEN_WHILE_READY: [&str; 8] = [
+const OPEN_WHILE_READY: [&str; 10] = [
     "AggregateReady",
     "AggregatesReady",
     "ConsolesReady",
     "Exposed",
     "HostsWorking",
+    "HypervisorCertificatesReady",
     "HypervisorsWorking",
     "ImagesAllowed",
     "ImagesReady",
+    "MigrationReady",
 ];
 
 /// What an object waits for, and its other conditions that aren't True; of one that is Ready, those that may need a person.

@@ -79,9 +79,15 @@ async fn claim_that_is_ready_shows_conditions_that_may_need_a_person() {
     let conditions = claim["status"]["conditions"].as_array_mut().unwrap();
     for (type_, reason, message) in [
         ("ConsolesReady", "WaitingForCertificate", "no console opens"),
+        (
+            "HypervisorCertificatesReady",
+            "WaitingForCertificate",
+            "hv-pool-a lacks cert-manager",
+        ),
         ("HypervisorsWorking", "Starting", "node-b is down"),
         ("ImagesReady", "Waiting", "Glance lacks debian"),
         ("ImagesAllowed", "Unsupported", "no image fedora"),
+        ("MigrationReady", "RequirementMissing", "no OpenSSH"),
         ("Retained", "NothingRetained", ""),
     ] {
         conditions
@@ -89,8 +95,10 @@ async fn claim_that_is_ready_shows_conditions_that_may_need_a_person() {
     }
     let shown = main(&[(CLAIMS, vec![claim])], "/").await;
     for text in [
-        "4 conditions aren't True",
+        "6 conditions aren't True",
         "WaitingForCertificate: no console opens",
+        "WaitingForCertificate: hv-pool-a lacks cert-manager",
+        "RequirementMissing: no OpenSSH",
         "Starting: node-b is down",
         "Waiting: Glance lacks debian",
         "Unsupported: no image fedora",

@@ -20,18 +20,34 @@ const ZONE: &str = "availability-zone";
 /// What stands for a label in the trait of a pool itself.
 const POOL: &str = "pool";
 
-/// The share's condition about its aggregate in Nova.
-const AGGREGATE_READY: &str = "AggregateReady";
-
-/// The share's condition that names the nodes that don't work. The share may be Ready without them.
-const HOSTS_WORKING: &str = "HostsWorking";
-
 /// Follows a share that nobody has looked at.
 const NOT_REPORTED: &str = " (the hypervisor-pool-operator of that cluster hasn't reported it: the platform team installs the \
                             chart hypervisor-pool-operator there)";
 
-/// The condition of a share with encryption that says whether consoles open. The share may be Ready without.
-const CONSOLES_READY: &str = "ConsolesReady";
+/// A condition of the claim that repeats one of its shares. Both may be Ready without.
+pub struct Repeated {
+    /// The claim's condition.
+    pub type_: &'static str,
+    /// The shares' condition.
+    of: &'static str,
+    /// Whether every share has it: of one that doesn't report it, nothing is known.
+    by_all: bool,
+}
+
+/// All of them.
+pub const REPEATED: [Repeated; 5] = [
+    repeated("AggregatesReady", "AggregateReady", true),
+    // It names the nodes that don't work.
+    repeated("HypervisorsWorking", "HostsWorking", true),
+    // Shares have these two with encryption only, and the third once they have nodes.
+    repeated("ConsolesReady", "ConsolesReady", false),
+    repeated("HypervisorCertificatesReady", "CertificateReady", false),
+    repeated("MigrationReady", "MigrationReady", false),
+];
+
+const fn repeated(type_: &'static str, of: &'static str, by_all: bool) -> Repeated {
+    Repeated { type_, of, by_all }
+}
 
 /// The name of a pool, and a condition of the claim's share there; none if the share doesn't report it.
 pub type PoolCondition = (String, Option<Condition>);
@@ -43,12 +59,8 @@ pub struct Shares {
     pub hosts: BTreeMap<String, u32>,
     /// What isn't ready, in words.
     pub waiting: Vec<String>,
-    /// Whether Nova has the aggregate of each pool, as its share says; none where it says nothing.
-    pub aggregates: Vec<PoolCondition>,
-    /// Whether all leased nodes of each pool work, as its share says; none where it says nothing.
-    pub working: Vec<PoolCondition>,
-    /// Whether consoles open on the nodes of each pool, as its share says. Shares without encryption say nothing.
-    pub consoles: Vec<PoolCondition>,
+    /// What the shares report for the claim's conditions of [`REPEATED`].
+    pub repeated: BTreeMap<&'static str, Vec<PoolCondition>>,
     /// Whether the operator of each pool enables new compute services; none where that isn't known.
     pub enabling: Vec<Option<bool>>,
 }
@@ -118,17 +130,11 @@ impl Recipe<'_> {
                     .waiting
                     .push(format!("HypervisorShare in {name}{why}"));
             }
-            if let Some(consoles) = condition(conditions, CONSOLES_READY) {
-                shares
-                    .consoles
-                    .push((name.to_owned(), Some(consoles.clone())));
-            }
-            for (type_, reported) in [
-                (AGGREGATE_READY, &mut shares.aggregates),
-                (HOSTS_WORKING, &mut shares.working),
-            ] {
-                if observation.exists {
-                    reported.push((name.to_owned(), condition(conditions, type_).cloned()));
+            for Repeated { type_, of, by_all } in REPEATED {
+                let said = condition(conditions, of).cloned();
+                if said.is_some() || by_all && observation.exists {
+                    let reported = shares.repeated.entry(type_).or_default();
+                    reported.push((name.to_owned(), said));
                 }
             }
         }

@@ -11,7 +11,7 @@ use super::Recipe;
 use super::ceph::Ceph;
 use super::control_plane::is_ready;
 use super::pools_observed::pools_observed;
-use super::shares::{PoolCondition, Shares};
+use super::shares::{PoolCondition, REPEATED, Repeated, Shares};
 use super::tenant::Tenant;
 use super::unsupported::unsupported;
 use super::verify::Verdict;
@@ -152,18 +152,19 @@ impl Recipe<'_> {
             for part in ["StorageReady", "HypervisorsReady", "ControlPlaneReady"] {
                 transitions::await_turn(response, part, message);
             }
-            for repeated in ["AggregatesReady", "HypervisorsWorking", "ConsolesReady"] {
-                repeat(response, repeated, &[]);
+            for Repeated { type_, .. } in REPEATED {
+                repeat(response, type_, &[]);
             }
             return;
         }
         let storage = [&findings.ceph.waiting[..], &findings.keys[..]].concat();
         self.part(response, "StorageReady", &storage);
         self.part(response, "HypervisorsReady", &findings.shares.waiting);
-        repeat(response, "AggregatesReady", &findings.shares.aggregates);
-        // The claim may be Ready without some of its nodes.
-        repeat(response, "HypervisorsWorking", &findings.shares.working);
-        repeat(response, "ConsolesReady", &findings.shares.consoles);
+        for Repeated { type_, .. } in REPEATED {
+            let reported = findings.shares.repeated.get(type_);
+            let reported = reported.map(Vec::as_slice).unwrap_or_default();
+            repeat(response, type_, reported);
+        }
         let control_plane = &findings.control_plane;
         let ready = condition(&control_plane.status.conditions, "Ready");
         let holds = control_plane.synced && is_ready(&control_plane.status);

@@ -93,34 +93,41 @@ fn hypervisors_that_do_not_work_are_named_by_a_claim_that_is_ready() {
     );
 }
 
-/// A claim with `tls.enabled: false` has no certificates for the consoles of a pool with encryption.
-#[test]
-fn consoles_that_do_not_open_are_named_by_a_claim_that_is_ready() {
+/// A claim with `tls.enabled: false` has no certificates for the consoles of a pool with encryption, and a pool may lack cert-manager, or
+/// have an image without OpenSSH.
+#[rstest]
+#[case::consoles("ConsolesReady", "ConsolesReady")]
+#[case::certificates("CertificateReady", "HypervisorCertificatesReady")]
+#[case::migration("MigrationReady", "MigrationReady")]
+fn what_a_share_is_ready_without_is_repeated_by_a_claim_that_is_ready(
+    #[case] of: &str,
+    #[case] type_: &str,
+) {
     let reported = |status: &str, reason: &str, message: &str| {
-        let consoles = json!({ "type": "ConsolesReady", "status": status, "reason": reason, "message": message });
+        let said = json!({ "type": of, "status": status, "reason": reason, "message": message });
         let other = json!({ "type": "NodesLeased", "status": "True", "reason": "Ready" });
         let (_, outcome) = reporting("customer-a-prod", |share| match share {
-            "share-hv-pool-b" => consoles.clone(),
+            "share-hv-pool-b" => said.clone(),
             _ => other.clone(),
         });
         assert_eq!(outcome.status["phase"], "Ready");
-        outcome.conditions["ConsolesReady"].clone()
+        outcome.conditions[type_].clone()
     };
     assert_eq!(
-        reported("False", "WaitingForCertificate", "no console opens"),
+        reported("False", "WaitingForCertificate", "it isn't issued"),
         texts([
             "False",
             "WaitingForCertificate",
-            "HypervisorShare in hv-pool-b: no console opens"
+            "HypervisorShare in hv-pool-b: it isn't issued"
         ])
     );
     assert_eq!(
         reported("True", "Ready", ""),
         texts(["True", "Ready", ""]),
-        "the other pool has no encryption"
+        "the other pool doesn't report it"
     );
     let (_, outcome) = running("customer-a-prod");
-    assert!(!outcome.conditions.contains_key("ConsolesReady"));
+    assert!(!outcome.conditions.contains_key(type_));
 }
 
 /// What shares of a claim's two pools say of their hosts, each in a condition, becomes one of the claim.
@@ -181,7 +188,13 @@ fn hypervisors_that_lack_something_are_a_warning() {
 fn what_shares_reported_is_unknown_once_the_control_plane_is_gone() {
     let (mut call, _) = running("customer-a-prod");
     call.observed.remove("control-plane");
-    let repeated = ["AggregatesReady", "HypervisorsWorking", "ConsolesReady"];
+    let repeated = [
+        "AggregatesReady",
+        "HypervisorsWorking",
+        "ConsolesReady",
+        "HypervisorCertificatesReady",
+        "MigrationReady",
+    ];
     let before =
         repeated.map(|type_| json!({ "type": type_, "status": "False", "reason": "Starting" }));
     call.composite["status"]["conditions"] = json!(before);
