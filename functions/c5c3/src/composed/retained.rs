@@ -129,7 +129,7 @@ impl Composed<'_> {
             .collect();
         let is_retained =
             |leftover: &&Leftover<'_>| leftover.may_be_released() && !is_released(leftover);
-        // Rook doesn't delete an object store that has users.
+        // Rook deletes no object store that has users.
         let stores: BTreeSet<&str> = leftovers
             .iter()
             .filter(|leftover| leftover.kind == CephObjectStore::KIND.kind && is_released(leftover))

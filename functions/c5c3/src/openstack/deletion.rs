@@ -84,17 +84,12 @@ fn data(storage: &Storage) -> Vec<String> {
     pools.chain(filesystem).chain(object_store).collect()
 }
 
-/// As whom a control plane reaches its data in one storage cluster, and the keys that it has for that.
-fn users(storage: &Storage) -> Vec<String> {
+/// As whom a control plane reaches its data in one storage cluster, and the keys that it has for that. The user of an object store isn't
+/// one of them: Rook deletes no object store that has users (`CephObjectStoreDependents` in pkg/operator/ceph/object/dependents.go).
+fn users(storage: &Storage) -> impl Iterator<Item = String> {
     let cluster = &storage.cluster;
-    let clients = storage
-        .clients
-        .iter()
-        .flat_map(|client| [client.resource(cluster), keys::resource(*client, cluster)]);
-    let object_store = storage
-        .object_store
-        .then(|| format!("object-store-user-{cluster}"));
-    clients.chain(object_store).collect()
+    let clients = storage.clients.iter();
+    clients.flat_map(move |client| [client.resource(cluster), keys::resource(*client, cluster)])
 }
 
 /// Keeps a pool while a claim has something in it.

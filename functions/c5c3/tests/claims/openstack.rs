@@ -331,6 +331,20 @@ fn control_plane_keeps_its_keys_of_ceph_until_it_is_deleted() {
     }
 }
 
+/// Rook deletes no object store that has users, and the control plane waits for the object store.
+#[test]
+fn user_of_an_object_store_is_deleted_before_the_control_plane() {
+    let (_, outcome) = running("internal-prod");
+    let edges = edges(&outcome);
+    let store = (
+        "Object xr-control-plane".to_owned(),
+        "Object xr-object-store-st-pool-a".to_owned(),
+    );
+    assert!(edges.contains(&store));
+    let user = "Object xr-object-store-user-st-pool-a";
+    assert!(edges.iter().all(|(of, _)| of != user), "{edges:?}");
+}
+
 /// A monitor that moved, or a rotated key, keeps servers from their volumes until the services and agents know of it.
 #[rstest]
 #[case::ceph("/ceph/")]
