@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_kinds::crossplane::{NAMESPACED_USAGE, USAGE, Usage, UsageRef};
-use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
+use function_protocol::{DocumentError, Fatal, Match, Request, Required, Response, Selector};
 
 use super::usages::sides;
 use crate::composite::TypeMeta;
@@ -55,7 +55,7 @@ fn unobserved(request: &Request) -> Result<BTreeMap<String, UsageRef>, Fatal> {
         let Some(document) = &resource.resource else {
             continue;
         };
-        let within = |error| Fatal::from(error).within(name);
+        let within = |error: DocumentError| Fatal::from(error).within(name);
         let TypeMeta { api_version, kind } = document.parse().map_err(within)?;
         // An Object of a pool whose name has the word is named like a Usage.
         if USAGE.is(api_version, kind) || NAMESPACED_USAGE.is(api_version, kind) {
