@@ -83,7 +83,7 @@ impl Nova {
         let host = format!("nova.{namespace}.svc");
         let mut secret = json!({
             "metadata": { "labels": { "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" } },
-            "stringData": { "nova.conf": "", "clouds.yaml": self.clouds(&host).to_string() },
+            "stringData": { "nova.conf": "", "migration.key": "key", "clouds.yaml": self.clouds(&host).to_string() },
         });
         if let Some(release) = release {
             secret["stringData"]["release"] = json!(release);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::cinder::CinderSpec;
 use c5c3_api::hypervisor::{
     AGENTS, CELL, CEPH_KEY, CLOUDS_AUTHORITY, CLOUDS_FILE, CONSOLE_AUTHORITY, CONSOLE_CERTIFICATE,
-    CONSOLE_KEY, HypervisorShareSpec,
+    CONSOLE_KEY, HypervisorShareSpec, MIGRATION_KEY,
 };
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::NovaSpec;
@@ -136,11 +136,16 @@ impl Configuration {
     fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let is_file = |key: &str| {
             let is_of_console = CONSOLE_FILES.iter().any(|(_, console)| *console == key);
-            ![RELEASE, CLOUDS_FILE, CLOUDS_AUTHORITY].contains(&key)
+            ![RELEASE, CLOUDS_FILE, CLOUDS_AUTHORITY, MIGRATION_KEY].contains(&key)
                 && !key.starts_with(CEPH_KEY)
                 && !is_of_console
         };
         self.values.values().filter(move |(key, _)| is_file(key))
+    }
+
+    /// The SSH key of the hosts of Nova's cell. An earlier nova-operator publishes none.
+    pub fn migration_key(&self) -> Option<&[u8]> {
+        self.values.value(MIGRATION_KEY)
     }
 
     /// Whether consoles open: QEMU has a certificate for them.

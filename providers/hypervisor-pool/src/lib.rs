@@ -110,11 +110,12 @@ impl Composer for HypervisorShare {
             }
         }
         let unstored = recorded::without_room(subject, &computes.lost, observed);
-        let mut configuration = None;
+        let (mut configuration, mut cell_key) = (None, None);
         if leases.count() > 0 {
             let share = Share::of(subject, &leases, &reports);
             match namespace::compose(subject, observed, desired)? {
                 Progress::Ready => {
+                    cell_key = share.has_cell_key(observed);
                     configuration = share.compose(&computes, &unstored, observed, desired);
                 }
                 waiting => {
@@ -141,6 +142,7 @@ impl Composer for HypervisorShare {
             draining: Some(leases.draining()),
             pending: Some(leases.pending()),
             hosts_worked: working::worked(subject, &leases, &computes),
+            cell_key,
             surplus_counted: leases
                 .surplus_since()
                 .filter(|_| reports.has_servers())

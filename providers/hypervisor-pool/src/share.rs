@@ -9,7 +9,8 @@ use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, HostAlias};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{
-    DesiredState, Key, Live, ObservedState, Progress, Reason, Resource, Subject,
+    DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, Resource, SecretValues,
+    Subject,
 };
 use provider_openstack::{
     CertificateAuthority, Prerequisite, all, config_map, issuance, issued, progress,
@@ -212,7 +213,8 @@ impl<'a> Share<'a> {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {
-        desired.generate(&self.namespace, MIGRATION, migration::key());
+        let cell = self.subject.spec.cell();
+        migration::key(&self.namespace, cell, nova, observed, desired);
         let agent = nova
             .clone()
             .and_then(|nova| migration::nova_migration(&self.leases.pool, &nova, &self.lease()));
@@ -228,6 +230,15 @@ impl<'a> Share<'a> {
             }
         };
         desired.conditions.note("MigrationReady", &ready);
+    }
+
+    /// Whether the hosts have the SSH key of Nova's cell; none where they have no key.
+    pub fn has_cell_key(&self, observed: &ObservedState<'_>) -> Option<bool> {
+        match observed.get::<SecretValues>(&self.namespace, MIGRATION) {
+            Lookup::Found(secret) => Some(migration::is_of_cell(&secret)),
+            Lookup::Missing => None,
+            Lookup::Unknown(_) => self.subject.status.cell_key,
+        }
     }
 
     /// Composes what watches and wipes nodes whose lease ends.

@@ -17,8 +17,8 @@ use provider_openstack::{
     Prerequisite, Service, keep_deployment,
 };
 
-use crate::compute;
 use crate::consoles::Consoles;
+use crate::{compute, migration};
 
 /// The longest name of a Service.
 const LONGEST: usize = 63;
@@ -39,6 +39,8 @@ pub struct Cell<'a> {
     pub bus: Prerequisite<Messaging>,
     /// Certificates of its consoles, if they are to have any.
     pub consoles: Prerequisite<Option<Consoles>>,
+    /// The SSH key of its hypervisors.
+    pub migration_key: Prerequisite<Option<String>>,
     /// The Secret of its hypervisors.
     pub published: Lookup<SecretValues>,
 }
@@ -132,12 +134,14 @@ pub fn resolve<'a>(
         if index > 0 {
             passwords(service, &cell.name, &database, &messaging, desired);
         }
+        let published = compute::published(service, &cell.name);
         Cell {
             spec: cell,
             database: Database::resolve(service, suffix, &database, desired),
             bus: Messaging::resolve(service, &cell.name, &messaging, desired),
             consoles: Consoles::resolve(service, &cell.name, desired),
-            published: compute::published(service, &cell.name),
+            migration_key: migration::resolve(service, &cell.name, &published, desired),
+            published,
         }
     });
     resolved.collect()

@@ -1,12 +1,13 @@
 //! What hypervisors need to run nova-compute: a Secret for each cell, which the hypervisor-pool operator hands to nodes.
 
-use c5c3_api::hypervisor::CELL;
-use c5c3_api::nova::Cell;
+use c5c3_api::hypervisor::{CELL, MIGRATION_KEY};
+use c5c3_api::nova;
 use provider_composer::{DesiredState, Lookup, SecretValues};
 use provider_openstack::{
     AgentSecret, Config, Files, Messaging, Prerequisite, Release, Service, all,
 };
 
+use crate::cells::Cell;
 use crate::config::{CONFIG, Facts, STATE, path};
 use crate::consoles::Consoles;
 use crate::options;
@@ -25,17 +26,18 @@ fn secret<'a>(service: &'a Service<'a>, cell: &'a str) -> AgentSecret<'a> {
 /// Composes the Secret of a cell.
 ///
 /// # Errors
-/// There is no key of the pool with servers' disks, or certificates can't be read.
+/// There is no key of the pool with servers' disks, the SSH key isn't generated yet, or certificates can't be read.
 pub fn publish(
     facts: &Facts<'_>,
-    cell: &Cell,
+    cell: &Cell<'_>,
     bus: &Messaging,
     consoles: &Prerequisite<Option<Consoles>>,
     desired: &mut DesiredState,
 ) -> Prerequisite<()> {
-    let (ephemeral, clouds, consoles) = all((facts.ephemeral, facts.clouds, consoles))?;
+    let (ephemeral, clouds, consoles, key) =
+        all((facts.ephemeral, facts.clouds, consoles, &cell.migration_key))?;
     let mut files = Files::default();
-    let mut config = nova_conf(facts, cell, bus, &mut files);
+    let mut config = nova_conf(facts, cell.spec, bus, &mut files);
     if let Some(ephemeral) = ephemeral {
         ephemeral.configure(&mut config, &mut files);
     }
@@ -44,7 +46,10 @@ pub fn publish(
     if let Some(consoles) = consoles {
         consoles.publish(&mut files);
     }
-    secret(facts.service, &cell.name).apply(files, desired);
+    if let Some(key) = key {
+        files.secret(MIGRATION_KEY, key.as_str());
+    }
+    secret(facts.service, &cell.spec.name).apply(files, desired);
     Ok(())
 }
 
@@ -65,7 +70,7 @@ pub fn keep(service: &Service<'_>, cell: &str, desired: &mut DesiredState) {
 
 /// The configuration of nova-compute. The node adds `host`, `my_ip` and what it keeps for itself in a second file, and `virt_type`
 /// where it has no KVM.
-fn nova_conf(facts: &Facts<'_>, cell: &Cell, bus: &Messaging, files: &mut Files) -> Config {
+fn nova_conf(facts: &Facts<'_>, cell: &nova::Cell, bus: &Messaging, files: &mut Files) -> Config {
     let mut config = facts.common(bus, files);
     config
         .section("DEFAULT")

@@ -8,6 +8,7 @@ mod consoles;
 mod databases;
 mod entry;
 mod ephemeral;
+mod migration;
 mod options;
 mod pods;
 mod recipe;

@@ -181,8 +181,7 @@ impl Recipe<'_> {
             }
             known => known.clone(),
         };
-        let told =
-            publishes.and_then(|()| compute::publish(facts, cell.spec, bus, &consoles, desired));
+        let told = publishes.and_then(|()| compute::publish(facts, cell, bus, &consoles, desired));
         if let Err(why) = told {
             self.keep_compute(cell, &why, desired);
         }

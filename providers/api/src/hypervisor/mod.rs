@@ -32,5 +32,7 @@ pub const CONSOLE_CERTIFICATE: &str = "console-tls.crt";
 pub const CONSOLE_KEY: &str = "console-tls.key";
 /// Key of such a Secret of Nova with the authority of that certificate, which has signed that of the consoles' proxy, and nothing else.
 pub const CONSOLE_AUTHORITY: &str = "console-ca.crt";
+/// Key of such a Secret of Nova with the SSH key by which the cell's hosts of all pools know each other, in PEM (PKCS #8).
+pub const MIGRATION_KEY: &str = "migration.key";
 /// Nova's cell with the hosts of all pools of a ControlPlane, and of a share that names none.
 pub const FIRST_CELL: &str = "cell1";

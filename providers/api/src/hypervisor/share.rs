@@ -274,6 +274,10 @@ pub struct HypervisorShareStatus {
     /// Whether enough nodes for Ready worked when Nova last answered.
     #[serde(skip_serializing_if = "is_default")]
     pub hosts_worked: bool,
+    /// Whether nodes have the SSH key of their cell, by which servers are resized and migrated between them and those of other pools, or
+    /// a key of this share alone. None while nodes have no key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell_key: Option<bool>,
     /// The `surplusSince` of this share, from the pool's status, for which `hosts` has the servers on leased nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub surplus_counted: Option<String>,

@@ -1,17 +1,16 @@
-//! nova-migration: prepares a node for servers that come from other hosts of the share, and takes their disks.
+//! nova-migration: prepares a node for servers that come from other hosts, and takes their disks.
 //!
 //! For a resize or a cold migration, the nova-compute of the old host runs a few commands on the new one over SSH, wherever disks are
 //! (`migrate_disk_and_power_off` in nova/virt/libvirt/driver.py, `SshDriver` in nova/virt/libvirt/volume/remotefs.py).
 
 use std::collections::BTreeMap;
 
-use c5c3_api::hypervisor::HypervisorPoolSpec;
-use k8s_openapi::api::core::v1::{Container, EnvVar, SecretVolumeSource, Volume};
+use c5c3_api::hypervisor::{CELL, HypervisorPoolSpec, MIGRATION_KEY};
+use k8s_openapi::api::core::v1::{Container, EnvVar, Secret, SecretVolumeSource, Volume};
 use provider_composer::{
-    Generated, GeneratedValue, Lookup, ObservedState, Progress, Reason, Retention, SecretValues,
-    named,
+    DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, SecretValues, named,
 };
-use provider_openstack::{Prerequisite, empty_dir, secret_volume, variable};
+use provider_openstack::{Prerequisite, empty_dir, labelled, opaque, secret_volume, variable};
 
 use super::propagated;
 use crate::configuration::Configuration;
@@ -21,7 +20,7 @@ use crate::pod::{
 use crate::pods::Pods;
 use crate::{images, status};
 
-/// The agent, and the Secret with the key by which all hosts of the share know each other.
+/// The agent, and the Secret with the key by which hosts know each other: all of the share, and those of other pools of the cell.
 pub const MIGRATION: &str = "nova-migration";
 /// The key of the Secret, as in Secrets of the type `kubernetes.io/ssh-auth`.
 const PRIVATE_KEY: &str = "ssh-privatekey";
@@ -32,14 +31,32 @@ const PORT: u16 = 8022;
 /// `openstack`, the user and the group that images of OpenStack's services have (package/images). It owns nothing else on a node.
 const USER: i64 = 42424;
 
-/// The Secret with the key. A share that is created again gets another one.
-pub fn key() -> Generated {
-    Generated {
-        values: BTreeMap::from([(PRIVATE_KEY.to_owned(), GeneratedValue::PrivateKey)]),
-        labels: BTreeMap::new(),
-        retention: Retention::WhileWanted,
-        is_immutable: false,
+/// Composes the Secret with the key of Nova's cell. Another one, which shares had before cells had keys, stays: hosts know each other by it.
+pub fn key(
+    namespace: &str,
+    cell: &str,
+    nova: &Prerequisite<Configuration>,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) {
+    let is_free = match observed.get::<SecretValues>(namespace, MIGRATION) {
+        Lookup::Found(secret) => is_of_cell(&secret),
+        Lookup::Missing => true,
+        Lookup::Unknown(_) => false,
+    };
+    match nova.as_ref().map(Configuration::migration_key) {
+        Ok(Some(key)) if is_free => {
+            let labels = BTreeMap::from([(CELL.to_owned(), cell.to_owned())]);
+            let secret = opaque(labelled(labels), [(PRIVATE_KEY, key)]);
+            desired.apply(namespace, MIGRATION, &secret);
+        }
+        _ => desired.keep(Key::of::<Secret>(namespace, MIGRATION)),
     }
+}
+
+/// Whether a Secret has the key of the cell.
+pub fn is_of_cell(secret: &Live<SecretValues>) -> bool {
+    secret.metadata.labels.contains_key(CELL)
 }
 
 /// Whether servers can move between the hosts of the share.
@@ -65,8 +82,11 @@ pub fn progress(
             }
         }
         Lookup::Missing => Progress::waiting(
-            Reason::Starting,
-            format!("waits for the Secret {MIGRATION} to be created"),
+            Reason::WaitingFor("Configuration"),
+            format!(
+                "waits for the SSH key of Nova's cell, {MIGRATION_KEY} in the Secret with Nova's configuration: if it has none, upgrade the \
+                 nova-operator, and where you copy the Secret yourself, copy it again"
+            ),
         ),
         Lookup::Unknown(message) => Progress::Unknown { message },
     }

@@ -154,7 +154,7 @@ pub fn put_configuration(cluster: &mut Cluster) {
             cluster,
             &format!("nova-{cell}-compute"),
             json!({ "c5c3.io/agents": "nova", "c5c3.io/cell": cell }),
-            json!({ "nova.conf": files, "release": release }),
+            json!({ "nova.conf": files, "release": release, "migration.key": "a2V5" }),
         );
     }
 }
@@ -169,7 +169,9 @@ pub fn delete_nova(cluster: &mut Cluster) {
 
 /// Lets the operator call Nova.
 pub fn put_clouds(cluster: &mut Cluster) {
-    let data = json!({ "nova.conf": "c2VjcmV0", "release": "MjAyNS4y", "clouds.yaml": "e30=", "cacert": "Q0E=" });
+    let data = json!({
+        "nova.conf": "c2VjcmV0", "release": "MjAyNS4y", "migration.key": "a2V5", "clouds.yaml": "e30=", "cacert": "Q0E=",
+    });
     let labels = json!({ "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" });
     put_secret(cluster, "nova-cell1-compute", labels, data);
 }

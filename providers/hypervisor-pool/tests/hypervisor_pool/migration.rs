@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Pod, Secret};
-use provider_composer::{GeneratedValue, Key};
+use provider_composer::Key;
 use provider_composer_testing::Cluster;
 use serde_json::{Value, json};
 
@@ -18,36 +18,83 @@ fn pod(cluster: &Cluster, agent: &str) -> Value {
     set.unwrap()["spec"]["template"]["spec"].clone()
 }
 
-#[test]
-fn key_of_a_share_is_generated_once_and_kept() {
-    let mut cluster = cluster();
-    let composed = settle(&mut cluster, "prod");
-    let generated = &composed.desired.generated[&secret_key()];
-    let values: Vec<&String> = generated.values.keys().collect();
-    assert_eq!(values, ["ssh-privatekey"]);
-    let value = &generated.values["ssh-privatekey"];
-    assert!(matches!(value, GeneratedValue::PrivateKey));
-    let created = cluster.get(&secret_key()).unwrap()["data"].clone();
-    let own = json!({ "ssh-privatekey": "b3du" });
-    for data in [created, own] {
-        cluster.edit(&secret_key(), |secret| secret["data"] = data.clone());
-        settle(&mut cluster, "prod");
-        assert_eq!(cluster.get(&secret_key()).unwrap()["data"], data);
+/// Puts the configuration of Nova with an SSH key of the cell, in Base64; an earlier nova-operator publishes none.
+fn put_cell_key(cluster: &mut Cluster, key: Option<&str>) {
+    let mut data = json!({ "nova.conf": "c2VjcmV0", "release": "MjAyNS4y" });
+    if let Some(key) = key {
+        data["migration.key"] = json!(key);
     }
+    let labels = json!({ "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" });
+    put_secret(cluster, "nova-cell1-compute", labels, data);
+}
+
+/// Puts a Secret that isn't of the cell, such as that of a share from before cells had keys.
+fn put_own_secret(cluster: &mut Cluster, data: &Value) {
+    let secret = json!({ "data": data });
+    put::<Secret>(cluster, "agents-prod", "nova-migration", &secret);
+}
+
+/// The key that hosts have, and whether the share says that it is the cell's.
+fn key_of_hosts(cluster: &Cluster) -> (Value, Value) {
+    let key = cluster.get(&secret_key()).unwrap()["data"]["ssh-privatekey"].clone();
+    let share = cluster.get(&share_key("prod")).unwrap();
+    (key, share["status"]["cellKey"].clone())
+}
+
+/// So servers move between the pools of a cell.
+#[test]
+fn hosts_have_the_key_of_their_cell_and_follow_it() {
+    let mut cluster = settled();
+    assert_eq!(key_of_hosts(&cluster), (json!("a2V5"), json!(true)));
+    let configuration = Key::of::<Secret>("agents-prod", "nova");
+    let files = cluster.get(&configuration).unwrap()["data"].clone();
+    assert_eq!(files, json!({ "nova.conf": "c2VjcmV0" }));
+    let pods = |cluster: &Cluster| ["nova-compute", "nova-migration"].map(|set| pod(cluster, set));
+    let before = pods(&cluster);
+
+    put_cell_key(&mut cluster, Some("bmV4dA=="));
+    settle(&mut cluster, "prod");
+    assert_eq!(key_of_hosts(&cluster), (json!("bmV4dA=="), json!(true)));
+    assert_eq!(pods(&cluster), before, "they read it again");
+
+    put_cell_key(&mut cluster, None);
+    settle(&mut cluster, "prod");
+    assert_eq!(key_of_hosts(&cluster), (json!("bmV4dA=="), json!(true)));
+    delete_nova(&mut cluster);
+    settle(&mut cluster, "prod");
+    assert_eq!(key_of_hosts(&cluster), (json!("bmV4dA=="), json!(true)));
+}
+
+/// Another key would fail moves that are under way.
+#[test]
+fn hosts_with_a_key_of_their_own_keep_it_until_its_secret_is_deleted() {
+    let mut cluster = settled();
+    put_own_secret(&mut cluster, &json!({ "ssh-privatekey": "b3du" }));
+    let composed = settle(&mut cluster, "prod");
+    assert!(composed.desired.wants(&secret_key()));
+    assert_eq!(key_of_hosts(&cluster), (json!("b3du"), json!(false)));
+    put_cell_key(&mut cluster, Some("bmV4dA=="));
+    settle(&mut cluster, "prod");
+    assert_eq!(key_of_hosts(&cluster), (json!("b3du"), json!(false)));
+    cluster.delete(&secret_key());
+    settle(&mut cluster, "prod");
+    assert_eq!(key_of_hosts(&cluster), (json!("bmV4dA=="), json!(true)));
 }
 
 #[test]
-fn shares_have_keys_of_their_own() {
+fn hosts_wait_for_the_key_of_their_cell_and_the_share_says_where_it_comes_from() {
     let mut cluster = cluster();
-    put_share(&mut cluster, "staging", json!({}));
-    put_node(&mut cluster, "node-d", "10.0.0.4");
-    put_node(&mut cluster, "node-e", "10.0.0.5");
-    for share in ["prod", "staging", "prod"] {
-        settle(&mut cluster, share);
-    }
-    let other = Key::of::<Secret>("agents-staging", "nova-migration");
-    let [one, other] = [secret_key(), other].map(|key| cluster.get(&key).unwrap()["data"].clone());
-    assert_ne!(one, other);
+    put_cell_key(&mut cluster, None);
+    settle(&mut cluster, "prod");
+    assert_eq!(cluster.get(&secret_key()), None);
+    assert_eq!(
+        condition(&cluster, "prod", "MigrationReady").join(": "),
+        "False: WaitingForConfiguration: waits for the SSH key of Nova's cell, migration.key in the Secret with Nova's configuration: if it \
+         has none, upgrade the nova-operator, and where you copy the Secret yourself, copy it again"
+    );
+    put_cell_key(&mut cluster, Some("a2V5"));
+    settle(&mut cluster, "prod");
+    assert_eq!(key_of_hosts(&cluster), (json!("a2V5"), json!(true)));
 }
 
 #[test]
@@ -56,9 +103,7 @@ fn secret_without_a_key_is_named_and_stays() {
     run_agents(&mut cluster, "prod");
     settle(&mut cluster, "prod");
     assert_eq!(condition(&cluster, "prod", "MigrationReady")[0], "True");
-    cluster.edit(&secret_key(), |secret| {
-        secret["data"] = json!({ "a": "YQ==" })
-    });
+    put_own_secret(&mut cluster, &json!({ "a": "YQ==" }));
     settle(&mut cluster, "prod");
     assert_eq!(
         condition(&cluster, "prod", "MigrationReady").join(": "),

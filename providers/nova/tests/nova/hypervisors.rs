@@ -8,7 +8,15 @@ use provider_composer::{Custom, Reason};
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-use crate::{NOVA, add_cell2, change, running};
+use crate::{NOVA, add_cell2, change, given, running};
+
+/// The Secret with the SSH key of the first cell.
+const MIGRATION: &str = "nova-cell1-migration";
+
+/// The SSH key that hypervisors of the first cell get.
+fn ssh_key(cluster: &Cluster) -> Option<String> {
+    cluster.value("nova-cell1-compute", "migration.key")
+}
 
 /// A node's chassis is deleted through Neutron, whose certificate may be of another authority.
 #[test]
@@ -86,6 +94,72 @@ fn hypervisors_of_each_cell_have_its_message_bus() {
         let url = url.unwrap();
         assert!(url.contains(&format!("@{bus}:")), "{cell}: {url}");
     }
+}
+
+/// Nova may choose a host of another pool of the cell, and none of another cell.
+#[test]
+fn hypervisors_of_a_cell_have_one_ssh_key_which_no_other_cell_has() {
+    let mut cluster = running();
+    add_cell2(&mut cluster);
+    cluster.settle(&NOVA, "nova");
+    let [one, other] = ["cell1", "cell2"].map(|cell| {
+        let key = cluster.value(&format!("nova-{cell}-compute"), "migration.key");
+        let generated = cluster.value(&format!("nova-{cell}-migration"), "ssh-privatekey");
+        assert_eq!(key, generated);
+        key.unwrap()
+    });
+    assert_ne!(one, other);
+}
+
+/// A share that found none in it would generate a key of its own.
+#[test]
+fn first_secret_of_hypervisors_waits_for_the_ssh_key() {
+    let mut cluster = given();
+    for _ in 0..20 {
+        cluster.delete::<Secret>(MIGRATION);
+        cluster.compose(&NOVA, "nova").unwrap();
+        cluster.simulate();
+    }
+    assert_eq!(cluster.condition(&NOVA, "nova", "CellsReady").0, "True");
+    assert!(cluster.get::<Secret>("nova-cell1-compute").is_none());
+    cluster.settle(&NOVA, "nova");
+    assert!(ssh_key(&cluster).is_some());
+}
+
+/// Credentials of nova-compute rotate, and hosts have the key.
+#[test]
+fn hypervisors_get_changes_and_keep_their_ssh_key_while_its_secret_is_lost_or_invalid() {
+    let mut cluster = running();
+    let key = ssh_key(&cluster).unwrap();
+    let ratio = |cluster: &mut Cluster, ratio: &str| {
+        change(cluster, |spec| {
+            spec["extraConfig"] = json!({ "DEFAULT": { "cpu_allocation_ratio": ratio } });
+        });
+    };
+    let has = |cluster: &Cluster, ratio: &str| {
+        let config = cluster.value("nova-cell1-compute", "nova.conf").unwrap();
+        config.contains(&format!("cpu_allocation_ratio = {ratio}\n"))
+    };
+    ratio(&mut cluster, "4.0");
+    for _ in 0..20 {
+        cluster.delete::<Secret>(MIGRATION);
+        cluster.compose(&NOVA, "nova").unwrap();
+        cluster.simulate();
+    }
+    assert!(has(&cluster, "4.0"));
+    assert_eq!(ssh_key(&cluster).as_ref(), Some(&key));
+
+    ratio(&mut cluster, "8.0");
+    cluster.secret(MIGRATION, &[("other", "text")]);
+    cluster.settle(&NOVA, "nova");
+    assert!(has(&cluster, "8.0"));
+    assert_eq!(ssh_key(&cluster).as_ref(), Some(&key));
+
+    cluster.delete::<Secret>(MIGRATION);
+    cluster.settle(&NOVA, "nova");
+    let next = ssh_key(&cluster).unwrap();
+    assert_ne!(next, key);
+    assert_eq!(cluster.value(MIGRATION, "ssh-privatekey"), Some(next));
 }
 
 #[test]

@@ -25,7 +25,7 @@ const WITH_DATA: [&str; 9] = [
 const DELETED: [(&str, &str); 0] = [];
 
 /// Secrets that this version generates and the previous one didn't. A password that moves to another Secret would be another password.
-const GENERATED: [&str; 0] = [];
+const GENERATED: [&str; 1] = ["nova-cell1-migration"];
 
 /// Objects as they were, and which of them may be deleted.
 pub struct Witness {
