@@ -63,7 +63,7 @@ pub fn state(object: &Manifest) -> Markup {
 
 /// Conditions that an object is Ready without, and that may need a person. Others of an object that is Ready may never be True, such as
 /// `Retained`.
-const OPEN_WHILE_READY: [&str; 10] = [
+const OPEN_WHILE_READY: [&str; 11] = [
     "AggregateReady",
     "AggregatesReady",
     "ConsolesReady",
@@ -73,6 +73,7 @@ const OPEN_WHILE_READY: [&str; 10] = [
     "HypervisorsWorking",
     "ImagesAllowed",
     "ImagesReady",
+    "MigrationBetweenPools",
     "MigrationReady",
 ];
 

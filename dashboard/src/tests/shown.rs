@@ -86,6 +86,7 @@ async fn claim_that_is_ready_shows_conditions_that_may_need_a_person() {
         ),
         ("HypervisorsWorking", "Starting", "node-b is down"),
         ("ImagesReady", "Waiting", "Glance lacks debian"),
+        ("MigrationBetweenPools", "PoolsSeparate", "resizes fail"),
         ("ImagesAllowed", "Unsupported", "no image fedora"),
         ("MigrationReady", "RequirementMissing", "no OpenSSH"),
         ("Retained", "NothingRetained", ""),
@@ -95,12 +96,13 @@ async fn claim_that_is_ready_shows_conditions_that_may_need_a_person() {
     }
     let shown = main(&[(CLAIMS, vec![claim])], "/").await;
     for text in [
-        "6 conditions aren't True",
+        "7 conditions aren't True",
         "WaitingForCertificate: no console opens",
         "WaitingForCertificate: hv-pool-a lacks cert-manager",
         "RequirementMissing: no OpenSSH",
         "Starting: node-b is down",
         "Waiting: Glance lacks debian",
+        "PoolsSeparate: resizes fail",
         "Unsupported: no image fedora",
     ] {
         assert!(shown.contains(text), "{shown}");

@@ -98,6 +98,9 @@ reasons! {
         /// The claim asks for more of a hypervisor pool than the site allows, and gets what is allowed: lower what the message
         /// names.
         LimitExceeded,
+        /// Nova may choose a host of another hypervisor pool, to which the server doesn't move: the message says which moves fail, and what
+        /// to do. See [hypervisors](hypervisors.md#move-servers-to-another-pool).
+        PoolsSeparate,
         /// The message lists what the spec no longer wants and what is kept because it has data; it has the command that
         /// deletes it.
         DataRetained,

@@ -11,6 +11,7 @@ mod deletion;
 mod existing;
 mod exposure;
 mod keys;
+mod moves;
 mod new_hosts;
 mod part;
 mod pool_quota;

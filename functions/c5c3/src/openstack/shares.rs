@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::hypervisor::{Agents, Aggregate, HypervisorShareSpec, HypervisorShareStatus};
+use c5c3_api::hypervisor::{
+    Agents, Aggregate, FIRST_CELL, HypervisorShareSpec, HypervisorShareStatus,
+};
 use c5c3_api::parts::AgentEndpoint;
 use c5c3_api::{Condition, HypervisorClusterSpec};
 use function_protocol::Fatal;
 use serde_json::Value;
 
+use super::moves::Hosts;
 use super::{Recipe, new_hosts, resource};
 use crate::composed::Composed;
 use crate::manifest::Manifest;
@@ -61,6 +64,8 @@ pub struct Shares {
     pub waiting: Vec<String>,
     /// What the shares report for the claim's conditions of [`REPEATED`].
     pub repeated: BTreeMap<&'static str, Vec<PoolCondition>>,
+    /// To which pools servers move from the nodes of each share that exists.
+    pub moves: Vec<Hosts>,
     /// Whether the operator of each pool enables new compute services; none where that isn't known.
     pub enabling: Vec<Option<bool>>,
 }
@@ -129,6 +134,16 @@ impl Recipe<'_> {
                 shares
                     .waiting
                     .push(format!("HypervisorShare in {name}{why}"));
+            }
+            if observation.exists {
+                let composite = pool.composite.as_ref();
+                let cell = self.cell(name, composed);
+                shares.moves.push(Hosts {
+                    pool: name.to_owned(),
+                    cell: cell.unwrap_or_else(|| FIRST_CELL.to_owned()),
+                    has_own_key: observation.status.cell_key == Some(false),
+                    is_encrypted: composite.is_some_and(|pool| pool.spec.agents.encrypted),
+                });
             }
             for Repeated { type_, of, by_all } in REPEATED {
                 let said = condition(conditions, of).cloned();

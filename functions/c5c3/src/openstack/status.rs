@@ -64,6 +64,7 @@ impl Recipe<'_> {
         self.images_ready(control_plane, response);
         self.size_accepted(control_plane, &findings.ceph.kept_quotas, response);
         self.cells_applied(&findings.compute, response);
+        self.migration_between_pools(&findings.shares.moves, response);
         self.retained(&findings.retention, response);
         let connection = self.connection(findings.tenant.as_ref(), response);
         response.status(&OpenStackClusterStatus {

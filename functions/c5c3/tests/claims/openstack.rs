@@ -6,6 +6,7 @@ mod bootstrap;
 mod cells;
 mod exposure;
 mod mistakes;
+mod moves;
 mod new_hosts;
 mod pool_quotas;
 mod pools;
