@@ -17,8 +17,8 @@ pub struct Hosts {
     pub pool: String,
     /// Nova's cell.
     pub cell: String,
-    /// Whether their SSH key is known to be of this share alone.
-    pub has_own_key: bool,
+    /// Whether their SSH key is of this share alone; none if that isn't known, or they have no key.
+    pub has_own_key: Option<bool>,
     /// Whether servers migrate live between them, with certificates of an authority of this share alone.
     pub is_encrypted: bool,
 }
@@ -36,7 +36,16 @@ impl Recipe<'_> {
             .flatten()
             .collect();
         if separate.is_empty() {
-            return transitions::lapse(response, BETWEEN_POOLS, Some(true), Reason::Ready, "");
+            let is_known = hosts.iter().all(|hosts| hosts.has_own_key.is_some());
+            let (holds, reason, message) = match is_known && !hosts.is_empty() {
+                true => (Some(true), Reason::Ready, ""),
+                false => (
+                    None,
+                    Reason::Waiting,
+                    "not every HypervisorShare reports which SSH key its nodes have",
+                ),
+            };
+            return transitions::lapse(response, BETWEEN_POOLS, holds, reason, message);
         }
         let message = separate.join("; ");
         transitions::set(
@@ -52,13 +61,14 @@ impl Recipe<'_> {
     fn separate_keys(&self, cell: &str, pools: &[&Hosts]) -> Option<String> {
         let own: Vec<&str> = pools
             .iter()
-            .filter(|hosts| hosts.has_own_key)
+            .filter(|hosts| hosts.has_own_key == Some(true))
             .map(|hosts| hosts.pool.as_str())
             .collect();
         (!own.is_empty()).then(|| {
             format!(
                 "resizes and migrations between pools of {cell} fail to and from {own}, whose nodes have SSH keys of their own: have the \
-                 platform team delete the Secret nova-migration of the namespace agents-{share} in {own}, and nodes get the key of {cell}",
+                 platform team upgrade the nova-operator and the hypervisor-pool-operator, if they are of an earlier version, and then \
+                 delete the Secret nova-migration of the namespace agents-{share} in {own}, and nodes get the key of {cell}",
                 own = own.join(", "),
                 share = self.names.control_plane()
             )

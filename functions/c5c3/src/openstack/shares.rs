@@ -138,10 +138,13 @@ impl Recipe<'_> {
             if observation.exists {
                 let composite = pool.composite.as_ref();
                 let cell = self.cell(name, composed);
+                let key = observation.status.cell_key.map(|is_of_cell| !is_of_cell);
+                // An earlier operator doesn't report it, and gives each share a key of its own.
+                let moves = || is_true(conditions, "MigrationReady").then_some(true);
                 shares.moves.push(Hosts {
                     pool: name.to_owned(),
                     cell: cell.unwrap_or_else(|| FIRST_CELL.to_owned()),
-                    has_own_key: observation.status.cell_key == Some(false),
+                    has_own_key: key.or_else(moves),
                     is_encrypted: composite.is_some_and(|pool| pool.spec.agents.encrypted),
                 });
             }

@@ -45,7 +45,8 @@ fn pools_with_ssh_keys_of_their_own_are_named_by_a_claim_that_is_ready(
     let outcome = reporting(&call, &before, |pool| Some(!own.contains(&pool))).run();
     let message = format!(
         "resizes and migrations between pools of cell1 fail to and from {named}, whose nodes have SSH keys of their own: have the platform \
-         team delete the Secret nova-migration of the namespace agents-customer-a-prod in {named}, and nodes get the key of cell1"
+         team upgrade the nova-operator and the hypervisor-pool-operator, if they are of an earlier version, and then delete the Secret \
+         nova-migration of the namespace agents-customer-a-prod in {named}, and nodes get the key of cell1"
     );
     assert_eq!(outcome.conditions[BETWEEN_POOLS], separate(&message));
     assert_eq!(outcome.status["phase"], "Ready");
@@ -62,6 +63,43 @@ fn pools_with_the_ssh_key_of_their_cell_are_not_separate() {
     let mut call = reporting(&call, &before, |_| Some(true));
     call.composite["status"]["conditions"] = named.written_conditions();
     assert_eq!(call.run().conditions[BETWEEN_POOLS].0, "True");
+}
+
+/// It gives each share a key of its own, also after a person has deleted the Secret.
+#[test]
+fn pools_whose_operator_does_not_know_keys_of_cells_are_named() {
+    let (call, before) = running("customer-a-prod");
+    let status = |name: &str, manifest: &Value| {
+        let mut status = well(name, manifest);
+        if name == "share-hv-pool-b"
+            && let Some(conditions) = status["conditions"].as_array_mut()
+        {
+            let ready = json!({"type": "MigrationReady", "status": "True", "reason": "Ready"});
+            conditions.push(ready);
+        }
+        status
+    };
+    let outcome = call.applied(&before, status).run();
+    let (status, reason, message) = &outcome.conditions[BETWEEN_POOLS];
+    assert_eq!((&**status, &**reason), ("False", "PoolsSeparate"));
+    assert!(
+        message.contains("to and from hv-pool-b, whose nodes"),
+        "{message}"
+    );
+}
+
+#[test]
+fn pools_are_not_said_to_be_joined_while_no_share_reports_the_key_of_its_nodes() {
+    let (call, before) = running("customer-a-prod");
+    let named = reporting(&call, &before, |_| Some(false)).run();
+    let mut silent = reporting(&call, &before, |_| None);
+    silent.composite["status"]["conditions"] = named.written_conditions();
+    let mut gone = silent.clone();
+    gone.observed.remove("control-plane");
+    for call in [silent, gone] {
+        let (status, reason, _) = &call.run().conditions[BETWEEN_POOLS];
+        assert_eq!((&**status, &**reason), ("Unknown", "Waiting"));
+    }
 }
 
 #[test]
