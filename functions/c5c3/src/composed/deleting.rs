@@ -5,53 +5,108 @@
 use std::collections::BTreeMap;
 
 use c5c3_kinds::crossplane::{NAMESPACED_USAGE, USAGE, Usage, UsageRef};
+use function_protocol::v1::Resource;
 use function_protocol::{DocumentError, Fatal, Match, Request, Required, Response, Selector};
+use serde::Deserialize;
 
+use super::kinds::is_composed;
 use super::usages::sides;
-use crate::composite::TypeMeta;
-use crate::observed::Specified;
+use crate::composite::{Metadata, TypeMeta};
+use crate::observed::{Identity, Specified};
+
+/// Annotation of a composed resource: its name in the pipeline.
+const COMPOSED_NAME: &str = "crossplane.io/composition-resource-name";
+
+/// A composite resource, of which the metadata are all that matters.
+#[derive(Deserialize)]
+struct Described {
+    metadata: Metadata,
+}
+
+/// A resource that may have been composed.
+#[derive(Deserialize)]
+struct Candidate {
+    metadata: CandidateMetadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CandidateMetadata {
+    annotations: BTreeMap<String, String>,
+    #[serde(default)]
+    owner_references: Vec<OwnerReference>,
+}
+
+#[derive(Deserialize)]
+struct OwnerReference {
+    uid: String,
+    #[serde(default)]
+    controller: bool,
+}
 
 /// Requires every Object that a Usage waits for and that isn't observed, and adds those that exist to what is observed.
 ///
 /// # Errors
 /// There is no composite resource, or an observed Usage isn't one.
 pub fn observe_deleting(request: &mut Request, response: &mut Response) -> Result<(), Fatal> {
-    let namespace = request.head()?.metadata.namespace.clone();
-    for (name, object) in unobserved(request)? {
-        let key = key(&name);
-        let selector = Selector {
-            api_version: object.api_version,
-            kind: object.kind,
-            namespace: namespace.clone(),
-            by: Match::Name(object.resource_ref.name),
-        };
-        if let Required::Found([found, ..]) = request.required(&key) {
+    let unobserved = unobserved(request)?;
+    if unobserved.is_empty() {
+        return Ok(());
+    }
+    let Described { metadata } = request.composite()?;
+    for (key, object) in unobserved {
+        if let Required::Found([found, ..]) = request.required(&key)
+            && let Some(name) = composed_name(found, &metadata.uid)
+        {
             let found = found.clone();
             request.observe(name, found);
         }
+        let selector = Selector {
+            api_version: object.api_version,
+            kind: object.kind,
+            namespace: metadata.namespace.clone(),
+            by: Match::Name(object.resource_ref.name),
+        };
         response.require(key, selector);
     }
     Ok(())
 }
 
-/// Whether it isn't known yet if the Object of a composed resource still exists. Then Crossplane calls again.
-pub(super) fn is_unresolved(request: &Request, name: &str) -> bool {
-    !request.observed().contains_key(name) && request.required(&key(name)) == Required::Unresolved
+/// Whether it isn't known yet of an Object that a Usage waits for if it still exists. Then Crossplane calls again.
+///
+/// # Errors
+/// An observed Usage isn't one.
+pub(super) fn is_unresolved(request: &Request) -> Result<bool, Fatal> {
+    let unobserved = unobserved(request)?;
+    let mut keys = unobserved.keys();
+    Ok(keys.any(|key| request.required(key) == Required::Unresolved))
 }
 
-/// The name under which the Object of a composed resource is required.
-fn key(name: &str) -> String {
-    format!("deleting/{name}")
+/// The name under which the composite resource of this UID composed a resource; none if it didn't.
+fn composed_name(resource: &Resource, uid: &str) -> Option<String> {
+    let document = resource.resource.as_ref()?;
+    let Candidate { mut metadata } = document.parse().ok()?;
+    let mut owners = metadata.owner_references.iter();
+    if owners.any(|owner| owner.controller && owner.uid != uid) {
+        return None;
+    }
+    let name = metadata.annotations.remove(COMPOSED_NAME)?;
+    is_composed(&name, document).then_some(name)
 }
 
-/// What Usages wait for and isn't observed, by the names of composed resources.
+/// The name under which an object is required.
+fn key(kind: &str, name: &str) -> String {
+    format!("deleting/{kind}/{name}")
+}
+
+/// What Usages wait for and isn't observed, by the names under which it is required.
 fn unobserved(request: &Request) -> Result<BTreeMap<String, UsageRef>, Fatal> {
     let observed = request.observed();
     let mut unobserved = BTreeMap::new();
     for (name, resource) in observed {
-        let Some((_, by)) = sides(name).filter(|(_, by)| !observed.contains_key(*by)) else {
+        if sides(name).is_none_or(|(_, by)| observed.contains_key(by)) {
             continue;
-        };
+        }
         let Some(document) = &resource.resource else {
             continue;
         };
@@ -59,8 +114,19 @@ fn unobserved(request: &Request) -> Result<BTreeMap<String, UsageRef>, Fatal> {
         let TypeMeta { api_version, kind } = document.parse().map_err(within)?;
         // An Object of a pool whose name has the word is named like a Usage.
         if USAGE.is(api_version, kind) || NAMESPACED_USAGE.is(api_version, kind) {
-            let usage: Specified<Usage> = document.parse().map_err(within)?;
-            unobserved.insert(by.to_owned(), usage.spec.by);
+            let Specified { spec } = document.parse::<Specified<Usage>>().map_err(within)?;
+            let key = key(&spec.by.kind, &spec.by.resource_ref.name);
+            unobserved.insert(key, spec.by);
+        }
+    }
+    if unobserved.is_empty() {
+        return Ok(unobserved);
+    }
+    // A pool whose name has the word makes the names of its Usages ambiguous, but not those of objects.
+    let documents = observed.values();
+    for document in documents.filter_map(|resource| resource.resource.as_ref()) {
+        if let Ok(Identity { kind, metadata, .. }) = document.parse() {
+            unobserved.remove(&key(&kind, &metadata.name));
         }
     }
     Ok(unobserved)

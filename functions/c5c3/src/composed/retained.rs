@@ -116,10 +116,7 @@ impl Composed<'_> {
                 }
             }
         }
-        let unresolved = usages
-            .iter()
-            .filter_map(|usage| sides(usage))
-            .any(|(_, by)| is_unresolved(self.request, by));
+        let unresolved = is_unresolved(self.request)?;
         let is_released =
             |leftover: &&Leftover<'_>| leftover.is_deleted || released.contains(leftover.name);
         let clusters: BTreeSet<&str> = leftovers

@@ -1,5 +1,6 @@
 //! What a claim drops and keeps, since it holds data or servers.
 
+mod deleting;
 mod reported;
 
 use function_c5c3::Claims;

@@ -1,0 +1,78 @@
+//! What Crossplane deletes, and hands over no longer.
+
+use function_c5c3_fixtures::examples::{claim, pool, pools};
+use function_c5c3_fixtures::{Call, composite, ready, text, well};
+use serde_json::{Value, json};
+
+use super::super::running;
+use super::{retained, retained_condition};
+
+const SHARE: &str = "share-hv-pool-b";
+
+/// The claim customer-a-prod, while a share that it dropped and released is deleted.
+fn deleting() -> Call {
+    let (mut call, _) = running("customer-a-prod");
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
+    call.composite["metadata"]["annotations"] = json!({"c5c3.io/delete-retained": SHARE});
+    let released = call.run();
+    let mut call = call.deleting(&released, SHARE, json!([]));
+    call.composite["metadata"]["annotations"] = json!({});
+    call
+}
+
+/// The Object that is being deleted.
+fn object(call: &mut Call) -> &mut Value {
+    let name = json!(format!("xr-{SHARE}"));
+    let mut objects = call.world.iter_mut();
+    objects
+        .find(|object| object["metadata"]["name"] == name)
+        .unwrap()
+}
+
+#[test]
+fn object_of_another_composite_resource_is_not_observed() {
+    let mut call = deleting();
+    object(&mut call)["metadata"]["ownerReferences"] =
+        json!([{"uid": "another", "controller": true}]);
+    let outcome = call.run();
+    assert_eq!(retained(&outcome), Vec::<&str>::new());
+    assert_eq!(retained_condition(&outcome).1, "NothingRetained");
+}
+
+fn requires_objects(call: &Call) -> bool {
+    let message = call.settled();
+    let mut required = message.extra_resources.keys();
+    required.any(|key| key.starts_with("deleting/"))
+}
+
+#[test]
+fn objects_are_required_only_while_one_is_deleted() {
+    assert!(requires_objects(&deleting()));
+    for name in ["customer-a-prod", "internal-prod"] {
+        let (call, _) = running(name);
+        assert!(!requires_objects(&call), "{name}");
+    }
+}
+
+/// The names of its Usages can be read in two ways.
+#[test]
+fn pool_with_a_name_like_that_of_a_usage_has_one_share() {
+    let mut named = pool("hv-pool-b");
+    named["metadata"]["name"] = json!("hv-until-2030");
+    named["spec"]["name"] = json!("hv-until-2030");
+    let mut claim = claim("customer-a-prod");
+    claim["spec"]["hypervisorClusters"] = json!(["hv-pool-a", "hv-until-2030"]);
+    let (mut call, outcome) = Call::of(claim, "openstack-production")
+        .with(pools())
+        .with([ready(composite(named), &[])])
+        .running();
+    // What a Usage waits for can be required.
+    call.world.extend(call.observed.values().cloned());
+    let again = call.applied(&outcome, well).run();
+    assert_eq!(again.desired, outcome.desired);
+    let kind = "/spec/forProvider/manifest/kind";
+    let shares = again.desired.iter();
+    let shares = shares.filter(|(_, object)| text(object, kind) == "HypervisorShare");
+    let shares: Vec<&str> = shares.map(|(name, _)| name.as_str()).collect();
+    assert_eq!(shares, ["share-hv-pool-a", "share-hv-until-2030"]);
+}
