@@ -329,6 +329,11 @@ impl<'a> Composed<'a> {
     }
 
     fn desire<M: Serialize>(&mut self, name: &str, manifest: &M, ready: bool) -> Result<(), Fatal> {
+        // Crossplane would create a second Object, whose object the first one deletes.
+        if self.request.is_added(name) {
+            self.all_ready = false;
+            return Ok(());
+        }
         self.all_ready &= ready;
         self.desired.insert(name.to_owned());
         self.response.desire(name, manifest, Readiness::from(ready))

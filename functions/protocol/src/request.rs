@@ -1,6 +1,7 @@
 //! The request to a composer.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use serde::Deserialize;
@@ -15,6 +16,8 @@ use crate::{Capabilities, Document, DocumentError, Fatal, Head, Response};
 pub struct Request {
     composite: Option<Composite>,
     observed: BTreeMap<String, Resource>,
+    /// Names of the observed resources that the core didn't hand over.
+    added: BTreeSet<String>,
     input: Option<Document>,
     required: BTreeMap<String, Resources>,
     extra: BTreeMap<String, Resources>,
@@ -65,6 +68,7 @@ impl Request {
         let request = Self {
             composite,
             observed: observed.resources,
+            added: BTreeSet::new(),
             input: message.input,
             required: message.required_resources,
             extra: message.extra_resources,
@@ -118,7 +122,15 @@ impl Request {
 
     /// Adds a resource to the observed ones, unless one of its name is there: one that exists, and that the core no longer hands over.
     pub fn observe(&mut self, name: String, resource: Resource) {
-        self.observed.entry(name).or_insert(resource);
+        if let Entry::Vacant(free) = self.observed.entry(name) {
+            self.added.insert(free.key().clone());
+            free.insert(resource);
+        }
+    }
+
+    /// Whether [`Request::observe`] added this resource. The core creates another one if it is wanted.
+    pub fn is_added(&self, name: &str) -> bool {
+        self.added.contains(name)
     }
 
     /// The input of this step of the Composition, read as `T`, if it has one.

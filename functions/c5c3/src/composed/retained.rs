@@ -108,7 +108,9 @@ impl Composed<'_> {
                 .map_err(|error| Fatal::from(error).within(name))?;
             if value["kind"] == USAGE.kind {
                 usages.push(name);
-            } else if let Some(leftover) = leftover(name, document, &value) {
+            } else if let Some(mut leftover) = leftover(name, document, &value) {
+                // The core's cache may not have the time of its deletion yet.
+                leftover.is_deleted |= self.request.is_added(name);
                 let record = self.observation::<IgnoredStatus>(name).record;
                 let ownership = self.owner.ownership("", "", record.as_ref());
                 if !matches!(ownership, Ownership::Foreign(_)) {

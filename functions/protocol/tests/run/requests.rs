@@ -95,6 +95,20 @@ fn request_observes_what_is_added_under_a_name_that_is_free() {
     asked.observe("other".into(), second.clone());
     let expected = [("one".to_owned(), first), ("other".to_owned(), second)];
     assert_eq!(*asked.observed(), BTreeMap::from(expected));
+    assert!(asked.is_added("other"));
+    assert!(!asked.is_added("another"));
+}
+
+#[test]
+fn request_adds_nothing_under_a_name_that_the_core_hands_over() {
+    let mut message = observing(json!({}));
+    let (handed, added) = (resource(json!({"a": 1})), resource(json!({"a": 2})));
+    let observed = message.observed.get_or_insert_default();
+    observed.resources.insert("one".into(), handed.clone());
+    let (mut asked, _) = Request::split(message);
+    asked.observe("one".into(), added);
+    assert_eq!(asked.observed()["one"], handed);
+    assert!(!asked.is_added("one"));
 }
 
 #[test]

@@ -29,6 +29,36 @@ fn object(call: &mut Call) -> &mut Value {
         .unwrap()
 }
 
+/// Crossplane would create a second Object, and the first would delete the share of both.
+#[test]
+fn share_that_is_deleted_is_wanted_again_only_once_it_is_gone() {
+    let mut call = deleting();
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a", "hv-pool-b"]);
+    let again = call.run();
+    assert!(!again.desired.contains_key(SHARE));
+    let usage = format!("control-plane-until-{SHARE}");
+    assert!(again.desired.contains_key(&usage));
+    let message = format!("{SHARE} is being deleted");
+    assert_eq!(
+        retained_condition(&again),
+        ("True", "Deleting", message.as_str())
+    );
+    assert_ne!(again.status["phase"], "Ready");
+    let gone = call.deleted(SHARE).run();
+    assert!(gone.desired.contains_key(SHARE));
+}
+
+/// Crossplane's cache may be older than the deletion.
+#[test]
+fn object_that_is_not_handed_over_counts_as_deleted() {
+    let mut call = deleting();
+    let expected = call.run();
+    object(&mut call)["metadata"]["deletionTimestamp"] = Value::Null;
+    let outcome = call.run();
+    assert_eq!(outcome.desired, expected.desired);
+    assert_eq!(retained_condition(&outcome).1, "Deleting");
+}
+
 #[test]
 fn object_of_another_composite_resource_is_not_observed() {
     let mut call = deleting();
