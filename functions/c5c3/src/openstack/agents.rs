@@ -7,7 +7,7 @@ use c5c3_api::HypervisorClusterSpec;
 use c5c3_api::control_plane::ComputeCell;
 use c5c3_api::hypervisor::{AGENTS, CELL, FIRST_CELL};
 use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
-use function_protocol::Fatal;
+use function_protocol::{Fatal, Request};
 
 use super::Recipe;
 use super::control_plane::is_active;
@@ -57,6 +57,7 @@ impl Recipe<'_> {
     /// beside the first. Returns what isn't ready, in words.
     pub fn agents(
         &self,
+        request: &Request,
         cells: &[ComputeCell],
         composed: &mut Composed<'_>,
     ) -> Result<Vec<String>, Fatal> {
@@ -71,7 +72,7 @@ impl Recipe<'_> {
         for source in all.filter(|_| !pools.is_empty()) {
             let exists = match source.cell() {
                 None | Some(FIRST_CELL) => self.existing.is_true(source.condition),
-                Some(cell) => self.existing.is_true_with(source.condition, cell),
+                Some(cell) => self.existing.is_true_with(source.condition, cell, request),
             };
             let push = self.push_source(&source);
             let resource = format!("push-agents-{}", source.name);

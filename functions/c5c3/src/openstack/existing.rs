@@ -15,11 +15,9 @@ pub struct Existing {
     pub status: ControlPlaneStatus,
     /// The spec that it was last wanted with; none while there is no ControlPlane.
     pub spec: Option<LastSpec>,
-    /// What was observed together with the status.
-    observed: Observed,
 }
 
-/// What is read of a ControlPlane beside its status.
+/// What is read of a ControlPlane beside its status, where a cell of Nova was added.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Observed {
@@ -87,10 +85,6 @@ impl Existing {
         Self {
             status: Observation::<ControlPlaneStatus>::of(observed).status,
             spec: last_spec(request, CONTROL_PLANE),
-            observed: last_observed(request, CONTROL_PLANE)
-                .ok()
-                .flatten()
-                .unwrap_or_default(),
         }
     }
 
@@ -100,8 +94,9 @@ impl Existing {
     }
 
     /// Whether a condition is True of a spec that has this cell. It may be True of the spec before, of which the status still is.
-    pub fn is_true_with(&self, type_: &str, cell: &str) -> bool {
-        let Observed { metadata, spec } = &self.observed;
+    pub fn is_true_with(&self, type_: &str, cell: &str, request: &Request) -> bool {
+        let observed = last_observed(request, CONTROL_PLANE).ok().flatten();
+        let Observed { metadata, spec } = observed.unwrap_or_default();
         let said = condition(&self.status.conditions, type_);
         let is_current = said.is_some_and(|said| said.observed_generation >= metadata.generation);
         let mut cells = spec.compute.cells.iter();

@@ -92,7 +92,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let keys = recipe.keys(&storages, &mut composed)?;
     let mut shares = recipe.shares(&mut composed)?;
     let compute = recipe.compute(&composed)?;
-    let waiting = recipe.agents(&compute.cells, &mut composed)?;
+    let waiting = recipe.agents(request, &compute.cells, &mut composed)?;
     shares.waiting.extend(waiting);
     recipe.quota(request, compute.cells.len(), &mut composed)?;
     let control_plane = recipe.control_plane(&storages, &shares, &compute, &mut composed)?;
