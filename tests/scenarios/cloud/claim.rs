@@ -118,6 +118,7 @@ async fn from_a_claim(lab: &Lab, cloud: Cloud) -> Result<()> {
     network::admit_clients(cloud).await?;
     tenant.finds_nothing_of_tests().await?;
     is_reached(site, &laptop).await?;
+    has_quotas(&claim, &laptop).await?;
     tenant.works().await?;
     println!("all was done after {} s", started.elapsed().as_secs());
     is_nowhere(site, &cloud.cluster, &password).await?;
@@ -214,6 +215,14 @@ async fn is_reached(site: &Site<'_>, laptop: &Laptop<'_>) -> Result<()> {
     .await?;
     let reached: Value = serde_json::from_str(&laptop.run("reach").await?)?;
     are_public(&reached)
+}
+
+/// The tenant's project may have as much as the claim says.
+async fn has_quotas(claim: &DynamicObject, laptop: &Laptop<'_>) -> Result<()> {
+    let said: Value = serde_json::from_str(&laptop.run("quotas").await?)?;
+    let wanted = &claim.data["spec"]["bootstrap"]["quotas"];
+    ensure!(*wanted == said, "the project may have {said}");
+    Ok(())
 }
 
 /// Every service has its public name in its endpoint.

@@ -162,6 +162,15 @@ def reach():
     print(json.dumps({name: until(f"{name} answers", lambda: answers(client)) for name, client in APIS.items()}))
 
 
+def quotas():
+    """Prints what the project may have."""
+    compute, storage = (client.get("/limits").json()["limits"]["absolute"] for client in (NOVA, CINDER))
+    network = NEUTRON.get(f"/v2.0/quotas/{LOGIN.get_project_id()}").json()["quota"]
+    print(json.dumps({
+        "servers": compute["maxTotalInstances"], "volumes": storage["maxTotalVolumes"], "networks": network["network"],
+    }))
+
+
 def answers(client):
     """Where an API is; nothing if it isn't reached yet. What a proxy says in its place isn't JSON, nor what Cinder says of its endpoint."""
     try:
@@ -421,8 +430,8 @@ def left():
 
 
 TASKS = (
-    left, reach, alone, boot, outside, volumes, boot_from_volume, other_pool, backups, no_volumes, upload_slowly, snapshot, move, resize,
-    block, display, delete, again, no_images, usages,
+    left, reach, quotas, alone, boot, outside, volumes, boot_from_volume, other_pool, backups, no_volumes, upload_slowly, snapshot, move,
+    resize, block, display, delete, again, no_images, usages,
 )
 if __name__ == "__main__":
     {task.__name__: task for task in TASKS}[sys.argv[1].replace("-", "_")]()

@@ -5,7 +5,8 @@ use std::net::Ipv4Addr;
 
 use c5c3_api::Cidr;
 use c5c3_api::control_plane::{
-    AddressRange, ExternalNetwork, ExternalSubnet, FirstNetwork, Flavor, MOST_IMAGES, ServerImage,
+    AddressRange, ExternalNetwork, ExternalSubnet, FirstNetwork, Flavor, MOST_IMAGES, Quotas,
+    ServerImage,
 };
 use c5c3_api::openstack_cluster::Size;
 use c5c3_api::parts::name_of;
@@ -40,6 +41,8 @@ pub struct SizeBootstrap {
     pub flavors: Option<Vec<String>>,
     /// Names of images of `bootstrap`. Without it all of them. A name that isn't there is skipped, and reported by claims.
     pub images: Option<Vec<String>>,
+    /// The most that each project may have, where its claim says nothing else. By default as much as the services' own options say.
+    pub quotas: Quotas,
 }
 
 impl BootstrapPreset {

@@ -1,4 +1,4 @@
-//! What the tenant finds on the first day: flavors, images, the external network, a network in its first project.
+//! What the tenant finds on the first day: flavors, images, the external network, a network in its first project, quotas.
 
 use c5c3_api::control_plane::{Bootstrap, ControlPlaneStatus, Flavor, ServerImage};
 use c5c3_api::{Condition, Reason};
@@ -25,6 +25,7 @@ impl Recipe<'_> {
         let site = preset.network.as_ref();
         let site = site.filter(|_| claim.services.neutron && self.access().is_some());
         let (flavors, images) = (self.flavors()?, self.images()?);
+        let size = self.presets.size_bootstrap(self.cluster.spec.size)?;
         Ok(Bootstrap {
             flavors: match claim.services.nova {
                 true => flavors,
@@ -36,6 +37,7 @@ impl Recipe<'_> {
             },
             external_network: external.transpose()?.flatten(),
             network: claim.bootstrap.network.as_ref().or(site).cloned(),
+            quotas: claim.bootstrap.quotas.or(&size.quotas),
         })
     }
 

@@ -1,11 +1,11 @@
-//! What a control plane offers its users from the first day: flavors, images and networks.
+//! What a control plane offers its users from the first day: flavors, images, networks and quotas.
 
 use std::net::Ipv4Addr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::server_image::ServerImage;
+use super::{quotas::Quotas, server_image::ServerImage};
 use crate::{cidr::Cidr, list, nova::TRAIT, parts::is_default, pattern::NAME, rule::Rule};
 
 /// Nova can't change a flavor.
@@ -42,6 +42,10 @@ pub struct Bootstrap {
     /// A network in the tenant's first project, which needs `access`. Without it there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<FirstNetwork>,
+    /// The most that each project may have, unless an administrator gives it other quotas. What isn't said is the service's default.
+    /// `extraConfig` of a service wins.
+    #[serde(skip_serializing_if = "is_default")]
+    pub quotas: Quotas,
 }
 
 /// A size of servers.

@@ -11,6 +11,7 @@ mod korc;
 mod max_scale;
 mod options;
 mod ovn;
+mod quotas;
 mod running;
 mod server_image;
 mod service;
@@ -44,6 +45,7 @@ pub use self::{
     max_scale::MaxScale,
     options::{CortexComponent, TempestComponent},
     ovn::{OvnInfrastructure, OvnMembers},
+    quotas::Quotas,
     running::RunningInfrastructure,
     server_image::{
         Checksum, ChecksumError, DiskFormat, FileCompression, ImageUrl, ImageUrlError, ServerImage,

@@ -25,7 +25,7 @@ pub use self::{
     verify::Verify,
 };
 use crate::{
-    control_plane::{FLAVORS_STAY, FirstNetwork, Flavor, TenantAccess},
+    control_plane::{FLAVORS_STAY, FirstNetwork, Flavor, Quotas, TenantAccess},
     kind::{Claim, Column, Kind},
     list,
     parts::is_default,
@@ -272,4 +272,7 @@ pub struct ClaimBootstrap {
     /// A network in the tenant's first project, with a router to `network.externalNetwork`. Without it there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<FirstNetwork>,
+    /// The most that each project may have, where it isn't what follows from the size.
+    #[serde(skip_serializing_if = "is_default")]
+    pub quotas: Quotas,
 }

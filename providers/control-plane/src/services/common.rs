@@ -3,7 +3,7 @@
 use c5c3_api::control_plane::Overrides;
 use c5c3_api::hypervisor::FIRST_CELL;
 use c5c3_api::parts::{
-    AppCredentialRef, Common, Dependency, Exposure, Image, IssuerRef, KeystoneAccess,
+    AppCredentialRef, Common, Dependency, Exposure, ExtraConfig, Image, IssuerRef, KeystoneAccess,
     PolicyOverrides, Tls,
 };
 use c5c3_kinds::Manifest;
@@ -39,10 +39,20 @@ impl Recipe<'_> {
                 global.policy_overrides.as_ref(),
                 overrides.policy_overrides.as_ref(),
             ),
-            extra_config: overrides.extra_config.clone(),
+            extra_config: self.extra_config(service, overrides),
             extra_config_secrets: overrides.extra_config_secrets.clone(),
             depends_on: self.depends_on(step),
         }
+    }
+
+    /// The options of a service that its user sets, and those that set the quotas of projects.
+    fn extra_config(&self, service: &ServiceDefinition, overrides: &Overrides) -> ExtraConfig {
+        let mut options = self.spec().bootstrap.quotas.options_of(service.name);
+        for (section, said) in &overrides.extra_config.0 {
+            let section = options.0.entry(section.clone()).or_default();
+            section.extend(said.clone());
+        }
+        options
     }
 
     /// An image of the release, but for what its user says.

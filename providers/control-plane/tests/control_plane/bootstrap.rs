@@ -279,3 +279,25 @@ fn networks_without_neutron_or_access_are_refused() {
     let (status, reason, _) = stage.condition("FirstNetworkReady");
     assert_eq!([status, reason], ["False", "Unsupported"]);
 }
+
+#[test]
+fn quotas_are_options_of_services_where_extra_config_says_nothing_else() {
+    let stage = Stage::running(json!({
+        "bootstrap": { "quotas": { "servers": 50, "vcpus": -1, "volumes": 200, "floatingIPs": 5 } },
+        "services": { "nova": { "extraConfig": { "quota": { "instances": "7" } } } },
+    }));
+    let options = |node| stage.object(node).unwrap()["spec"]["extraConfig"].clone();
+    assert_eq!(
+        options(Node::Nova),
+        json!({ "quota": { "instances": "7", "cores": "-1" } })
+    );
+    assert_eq!(
+        options(Node::Neutron),
+        json!({ "quotas": { "quota_floatingip": "5" } })
+    );
+    assert_eq!(
+        options(Node::Cinder),
+        json!({ "DEFAULT": { "quota_volumes": "200", "use_default_quota_class": "false" } })
+    );
+    assert_eq!(options(Node::Glance), Value::Null);
+}

@@ -325,3 +325,18 @@ fn claim_says_how_its_images_are_and_is_ready_without_them() {
     call.composite["status"]["conditions"] = outcome.written_conditions();
     assert_eq!(call.run().conditions["ImagesReady"].0, "True");
 }
+
+#[test]
+fn quotas_are_those_of_the_size_and_of_the_claim_which_wins() {
+    let own = json!({ "bootstrap": { "quotas": { "servers": 20, "ports": -1 } } });
+    let mut call = site(own, json!({}));
+    let size = text(&call.composite, "/spec/size");
+    if let Some(input) = &mut call.input {
+        let quotas = json!({ "servers": 100, "volumesGB": 5000 });
+        input["sizes"][size]["bootstrap"] = json!({ "quotas": quotas });
+    }
+    assert_eq!(
+        bootstrap(&call.run())["quotas"],
+        json!({ "servers": 20, "volumesGB": 5000, "ports": -1 })
+    );
+}
