@@ -160,6 +160,19 @@ fn quota_up_to_the_largest_of_the_schema_is_composed(#[case] quota: u64, #[case]
     );
 }
 
+/// To Ceph, 0 is no quota, and it was lower than the claim's own.
+#[rstest]
+fn limit_of_zero_gigabytes_is_refused(
+    #[values("volumesGB", "imagesGB", "ephemeralGB")] field: &str,
+) {
+    let mut call = call("customer-b-staging");
+    call.composite["spec"]["storage"] = json!({ "ceph": { "volumePool": { "quotaGB": 50 } } });
+    call.input.as_mut().unwrap()["sizes"]["medium"]["storage"][field] = json!(0);
+    let fatal = call.run().fatal.unwrap();
+    let starts = format!("sizes.medium.storage.{field} of the Composition's input is 0: set 1");
+    assert!(fatal.starts_with(&starts), "{fatal}");
+}
+
 #[rstest]
 #[case(json!({ "services": { "octavia": true } }), "spec.services.octavia: no operator deploys Octavia")]
 #[case(
