@@ -167,12 +167,15 @@ fn conditions(object: &Manifest) -> impl Iterator<Item = &Value> {
     conditions.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// What users have in an object of Rook, whose name ends with it where the claim's name isn't too long.
+/// What users have in an object of Rook, whose name ends with it where the claim's name isn't too long. Cinder keeps the image of a
+/// deleted volume that had clones (`RBDDriver._delete_volume` in cinder/volume/drivers/rbd.py), and no API lists it.
 fn contents(kind: &str, name: &str) -> &'static str {
     match (kind, name.rsplit_once('-')) {
         ("CephFilesystem", _) => "shares of all projects",
         ("CephObjectStore", _) => "buckets of all projects",
-        (_, Some((_, "volumes"))) => "volumes and their snapshots of all projects",
+        (_, Some((_, "volumes"))) => {
+            "volumes and their snapshots of all projects, and with rbd the images `volume-<id>.deleted`, which the APIs don't list"
+        }
         (_, Some((_, "images"))) => {
             "images of all projects, and as an administrator those of the site"
         }

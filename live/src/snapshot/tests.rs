@@ -277,7 +277,8 @@ fn claim_that_is_deleted_shows_which_data_hold_it() {
     let conditions = json!([free, blocked]);
     let (tree, data) = shown_of_data("CephBlockPool", "tenant-volumes", conditions.clone(), true);
     let message = format!(
-        "isn't empty: delete the volumes and their snapshots of all projects. The APIs answer until then. Rook reports: {says}"
+        "isn't empty: delete the volumes and their snapshots of all projects, and with rbd the images `volume-<id>.deleted`, which the \
+         APIs don't list. The APIs answer until then. Rook reports: {says}"
     );
     let expected = json!([{
         "cluster": "st-pool-a", "kind": "CephBlockPool", "name": "tenant-volumes", "message": message,
