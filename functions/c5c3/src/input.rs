@@ -85,7 +85,7 @@ pub struct ExposurePreset {
     /// The site's domain. An API is at `<service>.<claim>.<domain>`. `{controlPlaneCluster}` in it stands for the control plane
     /// cluster, which a site with several needs: claims in two of them may have one name.
     pub domain: String,
-    /// How the host names are made, by default `<service>.<claim>.<domain>`.
+    /// How the host names are formed, by default `<service>.<claim>.<domain>`.
     #[serde(default)]
     pub host_names: HostNames,
     /// The Gateway that HTTPRoutes are attached to.
@@ -96,7 +96,7 @@ pub struct ExposurePreset {
     pub request_timeout: Option<RequestTimeout>,
 }
 
-/// How the host name of an API is made.
+/// How the host name of an API is formed.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 pub enum HostNames {
     /// `<service>.<claim>.<domain>`. Each claim needs a certificate of its own.

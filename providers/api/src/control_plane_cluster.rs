@@ -118,7 +118,7 @@ pub struct ControlPlaneClusterStatus {
 /// How far a control plane cluster has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Phase {
-    /// Gardener makes or changes it.
+    /// Gardener creates or changes it.
     Provisioning,
     /// It can carry control planes.
     Ready,

@@ -188,7 +188,7 @@ pub struct HypervisorClusterStatus {
 /// How far a hypervisor pool has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Phase {
-    /// Gardener makes it.
+    /// Gardener creates it.
     Provisioning,
     /// It can be consumed.
     Ready,

@@ -41,10 +41,10 @@ impl Rule {
 }
 
 pub(crate) const REGION: Rule =
-    Rule::immutable("region can't be changed: make a new resource in the other region");
+    Rule::immutable("region can't be changed: create another resource in the other region");
 
 pub(crate) const POOL_NAME: Rule =
-    Rule::immutable("name can't be changed: make a new pool and move its consumers");
+    Rule::immutable("name can't be changed: create another pool and move the consumers");
 
 pub(crate) const RANGES: Rule = Rule::new(
     "(!has(self.nodes) || !has(oldSelf.nodes) || self.nodes == oldSelf.nodes) && \
@@ -173,7 +173,7 @@ pub(crate) const FIRST_STORAGE_CLUSTER: Rule = Rule::new(
 pub(crate) const CONTROL_PLANE_CLUSTER: Rule = Rule::new(
     "(has(self.controlPlaneCluster) ? self.controlPlaneCluster : self.region + '-control-plane') == \
      (has(oldSelf.controlPlaneCluster) ? oldSelf.controlPlaneCluster : oldSelf.region + '-control-plane')",
-    "controlPlaneCluster can't be changed: make a new OpenStackCluster on the other control plane cluster",
+    "controlPlaneCluster can't be changed: create another OpenStackCluster on the other control plane cluster",
 );
 
 pub(crate) const REGION_OF_CONTROL_PLANE: Rule = Rule::new(
@@ -275,11 +275,11 @@ pub(crate) const ENOUGH_HOSTS: Rule = Rule::new(
 
 pub(crate) const ARBITER: Rule = Rule::new(
     "(has(self.arbiterCluster) ? self.arbiterCluster : '') == (has(oldSelf.arbiterCluster) ? oldSelf.arbiterCluster : '')",
-    "arbiterCluster can't be changed, since Ceph is stretched when it is made: make a new pool and move its consumers",
+    "arbiterCluster can't be changed, since Ceph is stretched when it is created: create another pool and move the consumers",
 );
 
 pub(crate) const ENCRYPTED: Rule = Rule::immutable(
-    "ceph.encrypted can't be changed, since disks are encrypted when they are made: make a new pool and move its consumers",
+    "ceph.encrypted can't be changed, since disks are encrypted when they are created: create another pool and move the consumers",
 );
 
 pub(crate) const SAME_NAME: Rule = Rule::new(

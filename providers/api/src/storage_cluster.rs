@@ -152,7 +152,7 @@ pub struct Ceph {
         regex(pattern = r"^[1-9][0-9]*(\.[0-9]+)?(Gi|Ti|Pi|G|T|P)$")
     )]
     pub target_capacity: Option<String>,
-    /// Copies that the pool keeps where a consumer doesn't say.
+    /// Copies that the pool has enough nodes for. Each consumer says how many are kept.
     #[educe(Default = 3)]
     #[schemars(range(min = 1, max = 5))]
     pub replication_factor: u8,
@@ -207,7 +207,7 @@ pub struct StorageClusterStatus {
 /// How far a storage pool has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Phase {
-    /// Gardener makes its cluster, or Rook its Ceph.
+    /// Gardener creates its cluster, or Rook its Ceph.
     Provisioning,
     /// It can be consumed.
     Ready,

@@ -303,7 +303,7 @@ fn pool_whose_zone_is_changed_says_that_machines_do_not_move() {
         call.run().fatal.as_deref(),
         Some(
             "the machines of group hypervisor are in eu-de-1a, and the claim and the Composition's input want them in \
-             eu-de-1b; machines don't move, so restore the zone or make a new pool"
+             eu-de-1b; machines don't move, so restore the zone or create another pool"
         )
     );
 }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 const SAME_CONTROL_PLANE: Rule = Rule::immutable(
-    "controlPlane can't be changed, since its servers run on the leased nodes: make another share for another control plane",
+    "controlPlane can't be changed, since its servers run on the leased nodes: create another share for another control plane",
 );
 
 const OWN_ISSUER: Rule = Rule::new(

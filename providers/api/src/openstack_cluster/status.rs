@@ -26,7 +26,7 @@ pub struct OpenStackClusterStatus {
     /// The pools that the control plane consumes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consumed_pools: Option<ConsumedPools>,
-    /// What was made in Ceph.
+    /// What was created in Ceph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceph_resources: Option<CephResources>,
 }
@@ -36,7 +36,7 @@ pub struct OpenStackClusterStatus {
 pub enum Phase {
     /// It waits for a pool, or for leave to consume one; the conditions say which.
     Pending,
-    /// Its parts are being made.
+    /// Its parts are being created.
     Provisioning,
     /// Its services answer, and Tempest tests them.
     Verifying,
@@ -44,7 +44,7 @@ pub enum Phase {
     Ready,
     /// It was ready, and a part of it or a pool isn't any more; or its tests failed.
     Degraded,
-    /// It can't be made as asked; the conditions say what to change.
+    /// It can't be created as asked; the conditions say what to change.
     Failed,
 }
 
@@ -88,7 +88,7 @@ pub struct ConsumedStoragePool {
     pub available_capacity: Option<String>,
 }
 
-/// What was made in Ceph.
+/// What was created in Ceph.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CephResources {
@@ -163,7 +163,7 @@ pub struct CephClientStatus {
 /// How far a resource in Ceph has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ResourceStatus {
-    /// Rook makes it.
+    /// Rook creates it.
     Creating,
     /// It serves.
     Ready,

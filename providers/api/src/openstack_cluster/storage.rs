@@ -10,11 +10,11 @@ use crate::{pool::PoolName, rule};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Storage {
-    /// What is made in the Ceph clusters of the storage pools.
+    /// What is created in the Ceph clusters of the storage pools.
     pub ceph: CephStorage,
 }
 
-/// What is made in the Ceph clusters of the storage pools.
+/// What is created in the Ceph clusters of the storage pools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CephStorage {
@@ -44,7 +44,7 @@ pub struct VolumePool {
     /// When data are compressed.
     #[educe(Default = Compression::Aggressive)]
     pub compression: Compression,
-    /// Most that the pool may hold, in gigabytes. 0: no limit.
+    /// Most that the pool may hold, in gigabytes, where the site doesn't allow less. 0: as much as the site allows.
     #[serde(rename = "quotaGB")]
     #[schemars(range(min = 0, max = 1_000_000_000))]
     pub quota_gb: u64,
@@ -96,7 +96,7 @@ pub struct BackupPool {
     /// When data are compressed.
     #[educe(Default = Compression::Aggressive)]
     pub compression: Compression,
-    /// Most that the pool may hold, in gigabytes. 0: no limit.
+    /// Most that the pool may hold, in gigabytes, where the site doesn't allow less. 0: as much as the site allows.
     #[serde(rename = "quotaGB")]
     #[schemars(range(min = 0, max = 1_000_000_000))]
     pub quota_gb: u64,

@@ -149,7 +149,7 @@ impl Cluster<'_> {
         {
             return Err(Fatal::new(format!(
                 "the machines of group {} are in {}, and the claim and the Composition's input want them in {}; machines \
-                 don't move, so restore the zone or make a new pool",
+                 don't move, so restore the zone or create another pool",
                 created.name,
                 created.zones.join(", "),
                 planned.zones.join(", ")
