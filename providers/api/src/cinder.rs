@@ -45,7 +45,7 @@ pub struct CinderSpec {
     pub scheduler: Component<2>,
     /// What works on the volumes, for each backend.
     pub volume: Component<1>,
-    /// Backups of volumes. Without it, none can be made.
+    /// Backups of volumes. Without it, none can be created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<VolumeBackup>,
     /// Where Cinder keeps what it knows of volumes.
@@ -110,7 +110,7 @@ fn default_driver() -> String {
     RBD_DRIVER.to_owned()
 }
 
-/// What makes backups of volumes, and where they are.
+/// What creates backups of volumes, and where they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [ONE_PLACE, SNAPSHOTS_IN_CEPH]))]

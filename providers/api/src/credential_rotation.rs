@@ -74,7 +74,7 @@ pub struct RotationSchedule {
     #[educe(Default = 90)]
     #[schemars(range(min = 1, max = 3650))]
     pub interval_days: u32,
-    /// Days before its end that the next one is made.
+    /// Days before its end that the next one is created.
     #[educe(Default = 7)]
     #[schemars(range(min = 0, max = 3650))]
     pub pre_rotation_days: u32,
@@ -108,7 +108,7 @@ pub struct CredentialRotationStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub last_rotation: Option<String>,
-    /// When the next one will be made, RFC 3339.
+    /// When the next one will be created, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub next_rotation: Option<String>,

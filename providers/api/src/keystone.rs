@@ -39,7 +39,7 @@ pub struct KeystoneSpec {
     /// Users of other identity providers.
     #[serde(default)]
     pub federation: Federation,
-    /// What is made in an empty Keystone.
+    /// What is created in an empty Keystone.
     pub bootstrap: Bootstrap,
     /// What every service has.
     #[serde(flatten)]
@@ -106,7 +106,7 @@ fn default_scopes() -> Vec<String> {
     ["openid", "email", "profile"].map(str::to_owned).into()
 }
 
-/// What is made in an empty Keystone.
+/// What is created in an empty Keystone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Bootstrap {

@@ -73,7 +73,7 @@ pub struct NeutronSpec {
     pub keystone: KeystoneAccess,
     /// The virtual network that Neutron drives.
     pub ovn: Ovn,
-    /// Kinds of networks, and who makes them.
+    /// Kinds of networks, and who creates them.
     #[serde(default)]
     pub ml2: Ml2,
     /// Extensions of the API.
@@ -126,7 +126,7 @@ pub struct Ovn {
 const CONNECTION: &str =
     r"^(tcp|ssl):[^\s,]+:[1-9][0-9]{0,4}(,(tcp|ssl):[^\s,]+:[1-9][0-9]{0,4})*$";
 
-/// Kinds of networks, and who makes them, by Neutron's plugin ML2.
+/// Kinds of networks, and who creates them, by Neutron's plugin ML2.
 #[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
 #[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
@@ -140,7 +140,7 @@ pub struct Ml2 {
     #[educe(Default = vec![NetworkType::Geneve])]
     #[schemars(length(max = 8))]
     pub tenant_network_types: Vec<NetworkType>,
-    /// Who makes networks, by the driver's name: ovn.
+    /// Who creates networks, by the driver's name: ovn.
     #[educe(Default = vec!["ovn".to_owned()])]
     #[schemars(
         length(min = 1, max = 8),
@@ -214,7 +214,7 @@ const DRIVER: &str = r"^[a-zA-Z0-9_][-.a-zA-Z0-9_]*$";
 )]
 #[serde(rename_all = "lowercase")]
 pub enum NetworkType {
-    /// Tunnels, as OVN makes them.
+    /// Tunnels, as OVN creates them.
     Geneve,
     /// Tunnels, where switches are to be reached.
     Vxlan,

@@ -1,4 +1,4 @@
-//! SecretAggregate: one Secret made of several.
+//! SecretAggregate: one Secret with the content of several.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct SecretAggregateSpec {
     /// The Secrets that are joined. Of two keys with one name the later one stays.
     #[schemars(length(min = 1, max = 64))]
     pub sources: Vec<SecretSource>,
-    /// The Secret that is made.
+    /// The Secret that is created.
     pub target: NamedRef,
 }
 
@@ -42,7 +42,7 @@ pub struct SecretSource {
 
 impl Kind for SecretAggregateSpec {
     type Status = SecretAggregateStatus;
-    const DESCRIPTION: &'static str = "One Secret made of several.";
+    const DESCRIPTION: &'static str = "One Secret with the content of several.";
     const GROUP: &'static str = "c5c3.io";
     const KIND: &'static str = "SecretAggregate";
     const PLURAL: &'static str = "secretaggregates";

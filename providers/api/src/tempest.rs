@@ -28,7 +28,7 @@ pub struct TempestSpec {
     /// Whether the schedule is suspended. Tests then run only once for each change of what is tested.
     #[serde(skip_serializing_if = "is_default")]
     pub suspend: bool,
-    /// OpenStack release that is tested, for instance 2025.2. Without it the one that Tempest's image is made for.
+    /// OpenStack release that is tested, for instance 2025.2. Without it the one that Tempest's image is built for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16), regex(pattern = RELEASE))]
     pub release: Option<String>,

@@ -11,11 +11,11 @@ use crate::{list, pattern::NAME};
 #[educe(Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Korc {
-    /// Whether services, endpoints and users are made by K-ORC. Otherwise the catalogue is someone else's, and services
+    /// Whether K-ORC creates services, endpoints and users. Otherwise the catalogue is someone else's, and services
     /// wait for their credentials only.
     #[educe(Default = true)]
     pub enabled: bool,
-    /// Which of the things that Keystone's bootstrap makes are imported, to be referred to.
+    /// Which of the things that Keystone's bootstrap creates are imported, to be referred to.
     #[educe(Default = vec![
         BootstrapResource::Domains,
         BootstrapResource::Projects,
@@ -23,12 +23,12 @@ pub struct Korc {
     ])]
     #[schemars(length(max = 4), transform = list::set)]
     pub bootstrap_resources: Vec<BootstrapResource>,
-    /// The clouds.yaml that K-ORC works with. Without it one is made from Keystone's bootstrap password.
+    /// The clouds.yaml that K-ORC works with. Without it one is created from Keystone's bootstrap password.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud_credentials_ref: Option<CloudCredentialsRef>,
 }
 
-/// What Keystone's bootstrap makes.
+/// What Keystone's bootstrap creates.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

@@ -84,7 +84,7 @@ pub struct ControlPlaneSpec {
     /// The hypervisor pools whose leased nodes run this control plane's agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute: Option<Compute>,
-    /// The storage pools, and what was made in them for this control plane.
+    /// The storage pools, and what was created in them for this control plane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage: Option<Storage>,
     /// Databases, message bus and caches.

@@ -204,7 +204,7 @@ pub struct CinderService {
     /// What works on the volumes of a backend. Without it as Cinder's own resource has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<Component<1>>,
-    /// Backups of volumes. Without it, none can be made.
+    /// Backups of volumes. Without it, none can be created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<VolumeBackup>,
     /// Volumes that each backend keeps as copies of images.

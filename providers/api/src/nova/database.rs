@@ -20,7 +20,7 @@ const THREE_NAMES: Rule = Rule::new(
 
 /// Where Nova keeps its data.
 ///
-/// With clusterRef the operator makes databases, user and grants; with host it makes nothing. With neither, the database
+/// With clusterRef the operator creates databases, user and grants; with host it creates nothing. With neither, the database
 /// server of the same control plane is meant, unless the Secret has a host.
 #[derive(Clone, Debug, PartialEq, Eq, Educe, Serialize, Deserialize, JsonSchema)]
 #[educe(Default)]

@@ -21,7 +21,7 @@ pub(crate) const PORT_OF_HOST: Rule = Rule::new(
 
 /// Where a service keeps its data.
 ///
-/// With clusterRef the operator makes database, user and grants; with host it makes nothing. With neither, the database
+/// With clusterRef the operator creates database, user and grants; with host it creates nothing. With neither, the database
 /// server of the same control plane is meant, unless the Secret has a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -43,7 +43,7 @@ pub struct Database {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DatabaseServer {
-    /// The database server, made by its own operator, in the same namespace.
+    /// The database server in the same namespace, which its own operator manages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_ref: Option<NamedRef>,
     /// Name or address of an external database server.

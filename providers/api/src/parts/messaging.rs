@@ -17,7 +17,7 @@ pub(crate) const ONE_BUS: Rule = Rule::new(
 
 /// Where a service's parts talk to each other.
 ///
-/// With clusterRef the operator makes virtual host, user and permissions; with hosts it makes nothing. With neither, the
+/// With clusterRef the operator creates virtual host, user and permissions; with hosts it creates nothing. With neither, the
 /// message bus of the same control plane is meant, unless the Secret has a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
