@@ -223,8 +223,8 @@ pub struct Plan {
     /// Compositions, or inputs of them, to use instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     pub compositions: Option<PathBuf>,
-    /// The generation of Crossplane: claims with 1, namespaced composite resources with 2
-    #[arg(long, value_enum, value_name = "1|2", default_value_t = Crossplane::One)]
+    /// The generation of Crossplane: namespaced composite resources with 2, claims with 1
+    #[arg(long, value_enum, value_name = "1|2", default_value_t = Crossplane::Two)]
     pub crossplane: Crossplane,
 }
 
@@ -362,14 +362,14 @@ pub struct Xr {
     #[arg(required = true, value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
     /// The generation of Crossplane: with 2, a claim's manifest is the composite resource itself
-    #[arg(long, value_enum, value_name = "1|2", default_value_t = Crossplane::One)]
+    #[arg(long, value_enum, value_name = "1|2", default_value_t = Crossplane::Two)]
     pub crossplane: Crossplane,
 }
 
 #[derive(Args)]
 pub struct Xrds {
-    /// The generation of Crossplane: claims with 1, namespaced composite resources with 2
-    #[arg(long, value_enum, value_name = "1|2", default_value_t = Crossplane::One)]
+    /// The generation of Crossplane: namespaced composite resources with 2, claims with 1
+    #[arg(long, value_enum, value_name = "1|2", default_value_t = Crossplane::Two)]
     pub crossplane: Crossplane,
 }
 

@@ -36,6 +36,11 @@ fn what_claims_become_can_be_given_to_tools() {
     let yaml = stdout(&yaml);
     assert!(yaml.split("---\n").count() > 10);
     assert!(yaml.contains("kind: CephBlockPool"));
+    assert!(yaml.contains("apiVersion: kubernetes.m.crossplane.io/"));
+
+    let flags = ["--assume-ready", "-o", "yaml", "--crossplane", "1"];
+    let claim = stdout(&c5c3(&[&["plan", CLAIM][..], &flags].concat()).success());
+    assert!(claim.contains("apiVersion: kubernetes.crossplane.io/"));
 
     let json = c5c3(&["plan", CLAIM, "--assume-ready", "-o", "json"]).success();
     let json = stdout(&json);
@@ -158,14 +163,14 @@ fn a_graph_is_drawn_or_it_is_said_why_not() {
 #[test]
 fn the_command_of_the_gitops_page_plans_the_example() {
     let page = fs::read_to_string("docs/gitops.md").expect("the page");
-    let command = "c5c3 plan infrastructure tenants --crossplane 2 --assume-ready";
+    let command = "c5c3 plan infrastructure tenants --assume-ready";
     assert!(page.contains(command), "{command}");
     let folders = [
         "plan",
         "examples/gitops/infrastructure",
         "examples/gitops/tenants",
     ];
-    let flags = ["--crossplane", "2", "--assume-ready"];
+    let flags = ["--assume-ready"];
     let shown = stdout(&c5c3(&[&folders[..], &flags].concat()).success());
     for claim in [
         "tenant-customer-a/customer-a-prod",
