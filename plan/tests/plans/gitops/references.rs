@@ -228,6 +228,55 @@ fn gitops_dependencies_have_no_cycle(
     }
 }
 
+/// Flux creates no namespace of a release.
+#[rstest]
+fn gitops_releases_of_a_cluster_have_namespaces_there(
+    #[values("management", "management-v1", "staging")] overlay: &str,
+) {
+    let site = site(overlay);
+    let mut releases = 0;
+    for release in objects(&site) {
+        let spec = &release["spec"];
+        let secret = text(&spec["kubeConfig"]["secretRef"]["name"]);
+        let cluster = secret.strip_suffix("-kubeconfig");
+        let Some(cluster) = cluster.filter(|_| release["kind"] == "HelmRelease") else {
+            continue;
+        };
+        let namespaces = format!("{cluster}-namespaces");
+        let wanted = Id::new("Namespace", "", text(&spec["targetNamespace"]));
+        let mut created = site
+            .iter()
+            .filter(|applied| Id::of(&applied.kustomization).name == namespaces)
+            .flat_map(|applied| &applied.objects);
+        let is_there = created.any(|object| Id::of(object) == wanted);
+        assert!(is_there, "{namespaces} lacks {wanted}");
+        releases += 1;
+    }
+    assert!(releases > 0);
+}
+
+/// Certificates of services and of hypervisors are cert-manager's.
+#[rstest]
+fn gitops_clusters_of_control_planes_and_hypervisors_have_cert_manager(
+    #[values("management", "management-v1", "staging")] overlay: &str,
+) {
+    let site = site(overlay);
+    let there: BTreeSet<Id> = objects(&site).into_iter().map(Id::of).collect();
+    let mut clusters = 0;
+    for applied in &site {
+        let spec = &applied.kustomization["spec"];
+        let paths = ["./clusters/control-plane", "./clusters/hypervisor"];
+        if !paths.contains(&text(&spec["path"])) {
+            continue;
+        }
+        let cluster = text(&spec["postBuild"]["substitute"]["cluster"]);
+        let release = Id::new("HelmRelease", FLUX, &format!("{cluster}-cert-manager"));
+        assert!(there.contains(&release), "{release}");
+        clusters += 1;
+    }
+    assert!(clusters > 1);
+}
+
 /// What another cluster gets depends on that cluster's namespaces, and so on its kubeconfig.
 #[rstest]
 fn gitops_releases_of_a_cluster_follow_its_namespaces(
