@@ -220,8 +220,9 @@ reasons! {
         NotRegistered,
         /// The node's ovn-controller doesn't apply changes any more: check its pod on the node.
         Silent,
-        /// Every certificate of the ClusterIssuer that the message names, also of others, gives access to the databases:
-        /// [give OVN an authority of its own](ovn.md#change-the-authority).
+        /// Every certificate of the ClusterIssuer that the message names, also of others, gives access to the databases, or to libvirt on the
+        /// nodes of a HypervisorShare: [give OVN an authority of its own](ovn.md#change-the-authority), or do what the message of the share
+        /// says.
         IssuerShared,
     }
     "A HypervisorPool or HypervisorShare" {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
+use c5c3_api::ovn_cluster::ISSUER_EXCLUSIVE;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::{Certificate, Issuer};
 use k8s_openapi::api::apps::v1::DaemonSet;
@@ -322,6 +323,7 @@ impl<'a> Share<'a> {
         if !settings.is_encrypted() {
             return Ok(());
         }
+        self.report_issuer(desired);
         let purpose = "the nodes' certificate";
         let existing = issued(&self.namespace, CERTIFICATE, purpose, observed).map(|_| ());
         // An object of a kind that isn't installed would hold up all else.
@@ -355,6 +357,20 @@ impl<'a> Share<'a> {
         let issued = issuance(&self.namespace, CERTIFICATE, purpose, observed);
         desired.conditions.note(CONDITION, &issued);
         existing
+    }
+
+    /// Reports an issuer that signs for others, too. A share may have one from before the API server refused it.
+    fn report_issuer(&self, desired: &mut DesiredState) {
+        let issuer = self.subject.spec.agents.issuer_ref.as_ref();
+        if let Some(shared) = issuer.filter(|issuer| issuer.is_shared()) {
+            let message = format!(
+                "every certificate of ClusterIssuer {}, also of others, gives access to libvirt on the nodes: when no server has to \
+                 migrate live for some minutes, set agents.encrypted and remove agents.issuerRef, or name an Issuer in the namespace {}",
+                shared.name, self.namespace
+            );
+            let progress = Progress::failed(Reason::IssuerShared, message);
+            desired.conditions.note(ISSUER_EXCLUSIVE, &progress);
+        }
     }
 
     /// Nova's provider configuration: the traits of every node, which Placement has before the first server

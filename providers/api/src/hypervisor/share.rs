@@ -24,8 +24,8 @@ const SAME_CONTROL_PLANE: Rule = Rule::immutable(
 
 const OWN_ISSUER: Rule = Rule::new(
     "!has(self.issuerRef) || !has(self.issuerRef.kind) || self.issuerRef.kind == 'Issuer'",
-    "agents.issuerRef must be an Issuer in the namespace of the agents: libvirt trusts every certificate of that issuer, and a \
-     ClusterIssuer signs for other namespaces too",
+    "agents.issuerRef must be an Issuer of the agents' namespace, since libvirt trusts all that it signs, and a ClusterIssuer signs for \
+     others too: name an Issuer, or set agents.encrypted instead",
 );
 
 /// A rule on [`HostSettings`].

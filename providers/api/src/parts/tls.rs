@@ -38,7 +38,7 @@ pub struct IssuerRef {
     /// Name of the issuer.
     #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
     pub name: String,
-    /// Kind of the issuer.
+    /// Kind of the issuer, of the API group cert-manager.io.
     #[serde(default)]
     pub kind: IssuerKind,
 }

@@ -5,7 +5,7 @@ use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::ConfigMap;
 use provider_composer::{Key, Resource};
 use provider_composer_testing::Cluster;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::agents::running;
 use crate::fixture::*;
@@ -91,6 +91,28 @@ fn encrypted_share_has_an_authority_that_signs_for_its_nodes_alone() {
     settle(&mut cluster, "prod");
     assert_eq!(issuer(&cluster), Some(json!("internal")));
     assert_eq!(authority(&cluster), None);
+}
+
+/// The API server refuses it for a share that is new or changed.
+#[test]
+fn issuer_that_signs_for_others_is_reported() {
+    let share = share_key("prod");
+    let reported = |agents: Value| {
+        let mut cluster = settled();
+        put_share(&mut cluster, "prod", agents);
+        put_certificate(&mut cluster);
+        settle(&mut cluster, "prod");
+        find_condition(&cluster, &share, "IssuerExclusive")
+    };
+    let shared = json!({ "name": "site", "kind": "ClusterIssuer" });
+    let says = "every certificate of ClusterIssuer site, also of others, gives access to libvirt on the nodes: when no server has to migrate \
+                live for some minutes, set agents.encrypted and remove agents.issuerRef, or name an Issuer in the namespace agents-prod";
+    let expected = ["False", "IssuerShared", says].map(str::to_owned);
+    assert_eq!(reported(json!({ "issuerRef": shared })), Some(expected));
+    let own = json!({ "name": "site", "kind": "Issuer" });
+    for agents in [json!({ "issuerRef": own }), json!({ "encrypted": true })] {
+        assert_eq!(reported(agents), None);
+    }
 }
 
 /// Its pods can't start without the certificate, and servers on their nodes can't be managed without them.
