@@ -4,15 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_kinds::crossplane::{NAMESPACED_USAGE, USAGE, Usage, UsageRef};
+use c5c3_kinds::crossplane::UsageRef;
 use function_protocol::v1::Resource;
-use function_protocol::{DocumentError, Fatal, Match, Request, Required, Response, Selector};
+use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
 use serde::Deserialize;
 
 use super::kinds::is_composed;
-use super::usages::sides;
-use crate::composite::{Metadata, TypeMeta};
-use crate::observed::{Identity, Specified};
+use super::usages::{self, ObservedUsage};
+use crate::composite::Metadata;
 
 /// Annotation of a composed resource: its name in the pipeline.
 const COMPOSED_NAME: &str = "crossplane.io/composition-resource-name";
@@ -72,14 +71,10 @@ pub fn observe_deleting(request: &mut Request, response: &mut Response) -> Resul
     Ok(())
 }
 
-/// Whether it isn't known yet of an Object that a Usage waits for if it still exists. Then Crossplane calls again.
-///
-/// # Errors
-/// An observed Usage isn't one.
-pub(super) fn is_unresolved(request: &Request) -> Result<bool, Fatal> {
-    let unobserved = unobserved(request)?;
-    let mut keys = unobserved.keys();
-    Ok(keys.any(|key| request.required(key) == Required::Unresolved))
+/// Whether it isn't known yet of an Object that one of these Usages waits for if it still exists. Then Crossplane calls again.
+pub(super) fn is_unresolved(request: &Request, usages: &[ObservedUsage<'_>]) -> bool {
+    let mut unobserved = usages.iter().filter(|usage| usage.by.is_none());
+    unobserved.any(|usage| request.required(&key(&usage.spec.by)) == Required::Unresolved)
 }
 
 /// The name under which the composite resource of this UID composed a resource; none if it didn't.
@@ -95,39 +90,17 @@ fn composed_name(resource: &Resource, uid: &str) -> Option<String> {
 }
 
 /// The name under which an object is required.
-fn key(kind: &str, name: &str) -> String {
-    format!("deleting/{kind}/{name}")
+fn key(object: &UsageRef) -> String {
+    format!("deleting/{}/{}", object.kind, object.resource_ref.name)
 }
 
 /// What Usages wait for and isn't observed, by the names under which it is required.
 fn unobserved(request: &Request) -> Result<BTreeMap<String, UsageRef>, Fatal> {
-    let observed = request.observed();
-    let mut unobserved = BTreeMap::new();
-    for (name, resource) in observed {
-        if sides(name).is_none_or(|(_, by)| observed.contains_key(by)) {
-            continue;
-        }
-        let Some(document) = &resource.resource else {
-            continue;
-        };
-        let within = |error: DocumentError| Fatal::from(error).within(name);
-        let TypeMeta { api_version, kind } = document.parse().map_err(within)?;
-        // An Object of a pool whose name has the word is named like a Usage.
-        if USAGE.is(api_version, kind) || NAMESPACED_USAGE.is(api_version, kind) {
-            let Specified { spec } = document.parse::<Specified<Usage>>().map_err(within)?;
-            let key = key(&spec.by.kind, &spec.by.resource_ref.name);
-            unobserved.insert(key, spec.by);
-        }
+    if usages::all_wait_for_observed(request) {
+        return Ok(BTreeMap::new());
     }
-    if unobserved.is_empty() {
-        return Ok(unobserved);
-    }
-    // A pool whose name has the word makes the names of its Usages ambiguous, but not those of objects.
-    let documents = observed.values();
-    for document in documents.filter_map(|resource| resource.resource.as_ref()) {
-        if let Ok(Identity { kind, metadata, .. }) = document.parse() {
-            unobserved.remove(&key(&kind, &metadata.name));
-        }
-    }
-    Ok(unobserved)
+    let usages = ObservedUsage::all(request)?.into_iter();
+    let unobserved = usages.filter(|usage| usage.by.is_none());
+    let unobserved = unobserved.map(|usage| (key(&usage.spec.by), usage.spec.by));
+    Ok(unobserved.collect())
 }

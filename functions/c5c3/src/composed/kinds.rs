@@ -20,6 +20,6 @@ pub fn is_composed(name: &str, resource: &Document) -> bool {
     };
     let is_one_of = |kinds: &[ResourceKind]| kinds.iter().any(|of| of.is(api_version, kind));
     is_one_of(&[OBJECT, NAMESPACED_OBJECT])
-        || usages::sides(name).is_some() && is_one_of(&[USAGE, NAMESPACED_USAGE])
+        || usages::is_name(name) && is_one_of(&[USAGE, NAMESPACED_USAGE])
         || name == ACCESS && ProviderConfig::KIND.is(api_version, kind)
 }

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::hypervisor::HypervisorShareSpec;
 use c5c3_kinds::Spec;
 use c5c3_kinds::ceph::{BLOCKED, CephObjectStore, CephObjectStoreUser, DATA_KINDS};
-use c5c3_kinds::crossplane::USAGE;
 use function_protocol::{Document, Fatal};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::deleting::is_unresolved;
-use super::usages::sides;
+use super::usages::ObservedUsage;
 use super::{CREATE_ONLY, Composed, Kept};
 use crate::manifest::ObjectMeta;
 use crate::observed::IgnoredStatus;
@@ -100,15 +99,19 @@ impl Composed<'_> {
         let unwanted: Vec<(&str, &Document)> = unwanted
             .filter_map(|(name, resource)| Some((name.as_str(), resource.resource.as_ref()?)))
             .collect();
+        // A claim at rest has nothing that it doesn't want.
+        let mut usages = match unwanted.is_empty() {
+            true => Vec::new(),
+            false => ObservedUsage::all(self.request)?,
+        };
+        let unresolved = is_unresolved(self.request, &usages);
+        usages.retain(|usage| !self.desired.contains(usage.name));
         let mut leftovers = Vec::new();
-        let mut usages = Vec::new();
         for (name, document) in unwanted {
             let value: Value = document
                 .parse()
                 .map_err(|error| Fatal::from(error).within(name))?;
-            if value["kind"] == USAGE.kind {
-                usages.push(name);
-            } else if let Some(mut leftover) = leftover(name, document, &value) {
+            if let Some(mut leftover) = leftover(name, document, &value) {
                 // The core's cache may not have the time of its deletion yet.
                 leftover.is_deleted |= self.request.is_added(name);
                 let record = self.observation::<IgnoredStatus>(name).record;
@@ -118,7 +121,6 @@ impl Composed<'_> {
                 }
             }
         }
-        let unresolved = is_unresolved(self.request)?;
         let is_released =
             |leftover: &&Leftover<'_>| leftover.is_deleted || released.contains(leftover.name);
         let clusters: BTreeSet<&str> = leftovers
@@ -151,8 +153,8 @@ impl Composed<'_> {
             .map(|leftover| (leftover.name, leftover.document))
             .collect();
         // Crossplane refuses to delete what a Usage protects, and stops there: the Usage is deleted first.
-        for name in &usages {
-            if let Some((of, by)) = sides(name)
+        for usage in &usages {
+            if let (Some(of), Some(by)) = (usage.of, usage.by)
                 && let Some(leftover) = leftovers.iter().find(|leftover| leftover.name == of)
                 && self.desired.contains(by)
                 && !leftovers.iter().filter(is_kept).any(|kept| kept.name == of)
@@ -178,12 +180,10 @@ impl Composed<'_> {
             let mut protected = leftovers.iter().filter(is_kept);
             protected.any(|leftover| leftover.name == of)
         };
-        for name in usages {
-            if let Some((of, by)) = sides(name)
-                && !self.desired.contains(name)
-                && (unresolved || is_protected(of) || kept.contains_key(by) || holders.contains(by))
-            {
-                self.keep_usage(of, by)?;
+        let is_needed = |by: &str| kept.contains_key(by) || holders.contains(by);
+        for usage in usages {
+            if unresolved || usage.of.is_some_and(is_protected) || usage.by.is_some_and(is_needed) {
+                self.keep_observed(usage)?;
             }
         }
         let releasable: BTreeSet<&str> = leftovers

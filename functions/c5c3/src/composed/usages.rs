@@ -1,13 +1,60 @@
 //! Usages: what is kept until something else is gone.
 
+use std::collections::BTreeMap;
+
 use c5c3_api::Claim;
 use c5c3_kinds::crossplane::{NAMESPACED_USAGE, ResourceRef, USAGE, Usage, UsageRef};
-use function_protocol::Fatal;
+use function_protocol::{Document, Fatal, Request};
 
 use super::Composed;
-use crate::composite::{Metadata, Scope};
+use crate::composite::{Metadata, Scope, TypeMeta};
 use crate::manifest::{Manifest, ObjectMeta};
 use crate::observed::{Identity, Specified};
+
+/// A Usage that exists.
+pub(super) struct ObservedUsage<'a> {
+    /// Its name as a composed resource.
+    pub name: &'a str,
+    /// The composed resource that it protects; none if that isn't observed, or if it is another composite resource, such as a pool.
+    pub of: Option<&'a str>,
+    /// The composed resource that it waits for; none if that isn't observed.
+    pub by: Option<&'a str>,
+    /// What it says.
+    pub spec: Usage,
+}
+
+impl<'a> ObservedUsage<'a> {
+    /// Returns all of them. What one protects, and until what is gone, is what it refers to. Its name isn't split: the name of a pool may
+    /// have `-until-` in it.
+    ///
+    /// # Errors
+    /// An observed Usage isn't one.
+    pub fn all(request: &'a Request) -> Result<Vec<Self>, Fatal> {
+        let mut composed: BTreeMap<String, &'a str> = BTreeMap::new();
+        let mut usages: Vec<(&'a str, Usage)> = Vec::new();
+        for (name, resource) in request.observed() {
+            let Some(document) = &resource.resource else {
+                continue;
+            };
+            if is_name(name) && is_usage(document) {
+                usages.push((name.as_str(), spec(name, document)?));
+            } else if let Ok(Identity { kind, metadata, .. }) = document.parse() {
+                composed.insert(key(&kind, &metadata.name), name);
+            }
+        }
+        let find = |side: &UsageRef| {
+            let key = key(&side.kind, &side.resource_ref.name);
+            composed.get(&key).copied()
+        };
+        let usages = usages.into_iter().map(|(name, spec)| ObservedUsage {
+            name,
+            of: find(&spec.of),
+            by: find(&spec.by),
+            spec,
+        });
+        Ok(usages.collect())
+    }
+}
 
 impl Composed<'_> {
     /// Keeps `of` until `by` is gone. Both are composed resources; wanted once both exist.
@@ -55,10 +102,16 @@ impl Composed<'_> {
         let Some(document) = self.observed(&name) else {
             return Ok(());
         };
-        let usage: Specified<Usage> = document
-            .parse()
-            .map_err(|error| Fatal::from(error).within(&name))?;
-        self.desire(&name, &self.composed_usage(usage.spec), true)
+        let usage = spec(&name, document)?;
+        self.desire(&name, &self.composed_usage(usage), true)
+    }
+
+    /// Wants an observed Usage again as it is.
+    ///
+    /// # Errors
+    /// The name is taken by an earlier step of the pipeline.
+    pub(super) fn keep_observed(&mut self, usage: ObservedUsage<'_>) -> Result<(), Fatal> {
+        self.desire(usage.name, &self.composed_usage(usage.spec), true)
     }
 
     fn usage(&mut self, name: &str, of: UsageRef, by: UsageRef, reason: &str) -> Result<(), Fatal> {
@@ -102,7 +155,37 @@ fn name(of: &str, by: &str) -> String {
     format!("{of}{UNTIL}{by}")
 }
 
-/// What the Usage of a name protects, and until what is gone.
-pub(super) fn sides(name: &str) -> Option<(&str, &str)> {
-    name.split_once(UNTIL)
+/// Whether a Usage may have this name. Objects of a pool whose name has the word have such names, too.
+pub(super) fn is_name(name: &str) -> bool {
+    name.contains(UNTIL)
+}
+
+/// Whether the names of all Usages say that what they wait for is observed. So it isn't read of them in most calls.
+pub(super) fn all_wait_for_observed(request: &Request) -> bool {
+    let observed = request.observed();
+    observed.keys().all(|name| match name.split_once(UNTIL) {
+        Some((_, by)) => !is_name(by) && observed.contains_key(by),
+        None => true,
+    })
+}
+
+/// Whether a document is a Usage, of either kind.
+fn is_usage(document: &Document) -> bool {
+    let Ok(TypeMeta { api_version, kind }) = document.parse() else {
+        return false;
+    };
+    USAGE.is(api_version, kind) || NAMESPACED_USAGE.is(api_version, kind)
+}
+
+/// The spec of an observed Usage.
+fn spec(name: &str, document: &Document) -> Result<Usage, Fatal> {
+    let usage: Specified<Usage> = document
+        .parse()
+        .map_err(|error| Fatal::from(error).within(name))?;
+    Ok(usage.spec)
+}
+
+/// A composed resource as Usages refer to it. Its group follows from its kind and the scope of the composite resource.
+fn key(kind: &str, name: &str) -> String {
+    format!("{kind}/{name}")
 }

@@ -1,6 +1,7 @@
 //! What a claim drops and keeps, since it holds data or servers.
 
 mod deleting;
+mod names;
 mod reported;
 
 use function_c5c3::Claims;

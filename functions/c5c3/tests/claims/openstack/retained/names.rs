@@ -1,0 +1,73 @@
+//! Pools with names that the names of others, of Usages and of composed resources can be confused with.
+
+use function_c5c3_fixtures::examples::{claim, pool, pools};
+use function_c5c3_fixtures::{Call, Outcome, composite, ready, text, well};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::super::assert_order;
+use super::retained;
+
+/// A pool of examples/pools under another name, ready.
+fn named(example: &str, name: &str) -> Value {
+    let mut pool = pool(example);
+    pool["metadata"]["name"] = json!(name);
+    pool["spec"]["name"] = json!(name);
+    ready(composite(pool), &[])
+}
+
+/// A claim of examples/claims, all of which is well. A field of its spec names one pool of examples/pools, and others like `example`.
+fn running(
+    (of, field, first): (&str, &str, &str),
+    example: &str,
+    others: &[&str],
+) -> (Call, Outcome) {
+    let mut claim = claim(of);
+    let mut names = vec![first];
+    names.extend(others);
+    claim["spec"][field] = json!(names);
+    Call::of(claim, "openstack-production")
+        .with(pools())
+        .with(others.iter().map(|name| named(example, name)))
+        .running()
+}
+
+const HYPERVISORS: (&str, &str, &str) = ("customer-a-prod", "hypervisorClusters", "hv-pool-a");
+const STORAGES: (&str, &str, &str) = ("internal-prod", "storageClusters", "st-pool-a");
+
+#[rstest]
+#[case::hypervisor(HYPERVISORS, "hv-pool-b", "share")]
+#[case::storage(STORAGES, "st-pool-b", "volumes")]
+fn part_of_a_pool_that_is_named_like_a_usage_keeps_all_usages_until_it_is_gone(
+    #[case] claim: (&str, &str, &str),
+    #[case] example: &str,
+    #[case] part: &str,
+) {
+    let name = "a-until-b";
+    let part = format!("{part}-{name}");
+    let (mut call, before) = running(claim, example, &[name]);
+    let (_, field, first) = claim;
+    call.composite["spec"][field] = json!([first]);
+    let outcome = call.run();
+    assert!(retained(&outcome).contains(&part.as_str()));
+    let of_pool = format!("{name}-until-{part}");
+    assert!(before.desired.contains_key(&of_pool));
+    let usages = before.desired.iter();
+    for (name, usage) in usages.filter(|(_, object)| object["kind"] == "Usage") {
+        assert_eq!(outcome.desired.get(name), Some(usage), "{name}");
+    }
+    assert_order(&outcome);
+
+    let mut call = call.applied(&outcome, well);
+    call.composite["metadata"]["annotations"] = json!({"c5c3.io/delete-retained": part});
+    let released = call.run();
+    assert!(!released.desired.contains_key(&part));
+    let call = call.deleting(&released, &part, json!([]));
+    let end = format!("-until-{part}");
+    let of_part = |outcome: &Outcome| -> Vec<String> {
+        let names = outcome.desired.keys().cloned();
+        names.filter(|name| name.ends_with(&end)).collect()
+    };
+    assert_eq!(of_part(&call.run()), of_part(&before));
+    assert_eq!(of_part(&call.deleted(&part).run()), Vec::<String>::new());
+}
