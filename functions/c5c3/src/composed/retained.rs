@@ -75,11 +75,6 @@ impl Leftover<'_> {
     fn may_hold_data(&self) -> bool {
         DATA_KINDS.contains(&self.kind.as_str()) || self.kind == SHARE
     }
-
-    /// Whether this is in a cluster, or the key of one that was pulled into the control plane's.
-    fn belongs_to(&self, cluster: &str) -> bool {
-        self.cluster == cluster || self.name.ends_with(&format!("-{cluster}"))
-    }
 }
 
 impl Composed<'_> {
@@ -87,11 +82,16 @@ impl Composed<'_> {
     /// deleted; with them the Usages that protect them. Whoever reaches the data or reads what agents need is kept until the data or
     /// the share are gone, released or not: Rook doesn't delete a pool that has images, and agents drain the nodes. Also keeps an
     /// Object until the provider may delete what it may have created; without that the object would be left in its cluster. Call it
-    /// once everything is wanted but `later`.
+    /// once everything is wanted but `later`. `is_key` says by its name whether an Object is for a key of a cluster, wherever it is.
     ///
     /// # Errors
     /// An observed resource isn't what its kind says.
-    pub fn retain(&mut self, released: &BTreeSet<&str>, later: &str) -> Result<Retention, Fatal> {
+    pub fn retain(
+        &mut self,
+        released: &BTreeSet<&str>,
+        later: &str,
+        is_key: fn(&str, &str) -> bool,
+    ) -> Result<Retention, Fatal> {
         let observed = self.request.observed();
         let unwanted = observed
             .iter()
@@ -140,12 +140,15 @@ impl Composed<'_> {
             leftover.kind == CephObjectStoreUser::KIND.kind
                 && stores.contains(leftover.cluster.as_str())
         };
+        let belongs = |leftover: &Leftover<'_>, cluster: &str| {
+            leftover.cluster == cluster || is_key(leftover.name, cluster)
+        };
         let is_kept = |leftover: &&Leftover<'_>| {
             unresolved
                 || is_retained(leftover)
                 || !leftover.may_hold_data()
                     && !is_blocking(leftover)
-                    && clusters.iter().any(|cluster| leftover.belongs_to(cluster))
+                    && clusters.iter().any(|cluster| belongs(leftover, cluster))
         };
         let mut kept: BTreeMap<&str, &Document> = leftovers
             .iter()

@@ -29,6 +29,12 @@ pub fn resource(client: Client, cluster: &str) -> String {
     format!("pull-{}-{cluster}", client.service())
 }
 
+/// Whether a composed resource of this name is the ExternalSecret of a key of this storage cluster.
+pub fn is_of(name: &str, cluster: &str) -> bool {
+    let mut clients = Client::ALL.into_iter();
+    clients.any(|client| resource(client, cluster) == name)
+}
+
 impl Recipe<'_> {
     /// Wants the path of every key. Returns what isn't ready, in words.
     pub fn keys(

@@ -98,7 +98,8 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let control_plane = recipe.control_plane(&storages, &shares, &compute, &mut composed)?;
     let tenant = recipe.tenant(&mut composed)?;
     recipe.deletion(&storages, tenant.is_some(), &mut composed)?;
-    let retention = composed.retain(&cluster.metadata.released(), resource::NAMESPACE)?;
+    let released = cluster.metadata.released();
+    let retention = composed.retain(&released, resource::NAMESPACE, keys::is_of)?;
     let requests = recipe.requests(&storages, retention.holds, request);
     recipe.namespace(requests, &mut composed)?;
     let accepted = composed.accept();

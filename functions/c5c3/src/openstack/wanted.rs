@@ -107,6 +107,15 @@ impl Rbd {
 }
 
 impl Client {
+    /// All of them.
+    pub const ALL: [Client; 5] = [
+        Client::Cinder,
+        Client::Glance,
+        Client::Nova,
+        Client::Manila,
+        Client::Backup,
+    ];
+
     /// The service's name. No name is the beginning of another: names of composed resources continue with that of a storage pool.
     pub fn service(self) -> &'static str {
         match self {

@@ -71,3 +71,28 @@ fn part_of_a_pool_that_is_named_like_a_usage_keeps_all_usages_until_it_is_gone(
     assert_eq!(of_part(&call.run()), of_part(&before));
     assert_eq!(of_part(&call.deleted(&part).run()), Vec::<String>::new());
 }
+
+#[test]
+fn key_of_a_pool_is_not_kept_for_a_pool_whose_name_ends_it() {
+    let (mut call, _) = running(STORAGES, "st-pool-b", &["b", "x-b"]);
+    call.composite["spec"]["storageClusters"] = json!(["st-pool-a"]);
+    let dropped = call.run();
+    let key = "pull-cinder-x-b";
+    for name in ["pull-cinder-b", key, "volumes-b", "volumes-x-b"] {
+        assert!(retained(&dropped).contains(&name), "{name}");
+    }
+    let mut call = call.applied(&dropped, well);
+    call.composite["metadata"]["annotations"] = json!({"c5c3.io/delete-retained": "volumes-x-b"});
+    let released = call.run();
+    assert!(retained(&released).contains(&key));
+    let call = call.deleting(&released, "volumes-x-b", json!([]));
+    let call = call.deleted("volumes-x-b");
+    let unprotected = call.run();
+    let gone = call.applied(&unprotected, well).run();
+    assert!(!gone.desired.contains_key(key));
+    let kept = retained(&gone);
+    assert!(
+        kept.contains(&"pull-cinder-b") && kept.contains(&"volumes-b"),
+        "{kept:?}"
+    );
+}
