@@ -68,12 +68,13 @@ impl Composed<'_> {
         self.usage(&name(of, by), used, using, reason)
     }
 
-    /// Keeps a composite resource, such as a pool, until the composed resource `by` is gone.
+    /// Keeps a composite resource, such as a pool, until the composed resource `by` is gone. The name of the Usage begins with `of`.
     ///
     /// # Errors
     /// The name is taken by an earlier step of the pipeline.
     pub fn protect<K: Claim>(
         &mut self,
+        of: &str,
         composite: &Metadata,
         by: &str,
         reason: &str,
@@ -89,16 +90,15 @@ impl Composed<'_> {
                 namespace: composite.namespace.clone(),
             },
         };
-        let name = name(composite.claim_name(), by);
-        self.usage(&name, used, using, reason)
+        self.usage(&name(of, by), used, using, reason)
     }
 
     /// Keeps an existing Usage when what it protects can't be read now.
     ///
     /// # Errors
     /// The observed Usage isn't one, or the name is taken by an earlier step.
-    pub fn keep_usage(&mut self, composite: &str, by: &str) -> Result<(), Fatal> {
-        let name = name(composite, by);
+    pub fn keep_usage(&mut self, of: &str, by: &str) -> Result<(), Fatal> {
+        let name = name(of, by);
         let Some(document) = self.observed(&name) else {
             return Ok(());
         };

@@ -94,11 +94,16 @@ fn users(storage: &Storage) -> impl Iterator<Item = String> {
 
 /// Keeps a pool while a claim has something in it.
 fn protect<K: Pool>(pool: &Named<K>, by: &str, composed: &mut Composed<'_>) -> Result<(), Fatal> {
+    let of = match pool.name.name() {
+        // Usages of the ControlPlane and of the namespace have these names. None waits for the namespace.
+        name @ (CONTROL_PLANE | NAMESPACE) if by != NAMESPACE => format!("pool-{name}"),
+        name => name.to_owned(),
+    };
     match &pool.composite {
         Some(composite) => {
             let reason = format!("an OpenStackCluster consumes this {}", K::NOUN);
-            composed.protect::<K>(&composite.metadata, by, &reason)
+            composed.protect::<K>(&of, &composite.metadata, by, &reason)
         }
-        None => composed.keep_usage(pool.name.name(), by),
+        None => composed.keep_usage(&of, by),
     }
 }

@@ -72,6 +72,39 @@ fn part_of_a_pool_that_is_named_like_a_usage_keeps_all_usages_until_it_is_gone(
     assert_eq!(of_part(&call.deleted(&part).run()), Vec::<String>::new());
 }
 
+/// The namespace and the ControlPlane have these names among composed resources, and Usages for the parts of all pools.
+#[rstest]
+#[case::hypervisor(HYPERVISORS, "hv-pool-b", "share")]
+#[case::storage(STORAGES, "st-pool-b", "volumes")]
+fn pool_that_is_named_like_a_composed_resource_has_usages_beside_those_of_that_resource(
+    #[case] claim: (&str, &str, &str),
+    #[case] example: &str,
+    #[case] part: &str,
+) {
+    for name in ["control-plane", "namespace"] {
+        let part = format!("{part}-{name}");
+        let (mut call, outcome) = running(claim, example, &[name]);
+        assert_eq!(outcome.fatal, None);
+        let of = |usage: &str| text(&outcome.desired[usage], "/spec/of/resourceRef/name");
+        assert_eq!(of(&format!("{name}-until-{part}")), format!("xr-{name}"));
+        let of_pool = format!("pool-{name}-until-{part}");
+        assert_eq!(of(&of_pool), format!("{name}-abcde"));
+        assert_order(&outcome);
+
+        let pool = format!("{name}-abcde");
+        let mut unread = call.clone();
+        let world = &mut unread.world;
+        world.retain(|object| text(object, "/metadata/name") != pool);
+        let kept = unread.run().desired;
+        assert_eq!(kept[&of_pool], outcome.desired[&of_pool]);
+
+        let (_, field, first) = claim;
+        call.composite["spec"][field] = json!([first]);
+        let kept = call.run().desired;
+        assert_eq!(kept[&of_pool], outcome.desired[&of_pool]);
+    }
+}
+
 #[test]
 fn key_of_a_pool_is_not_kept_for_a_pool_whose_name_ends_it() {
     let (mut call, _) = running(STORAGES, "st-pool-b", &["b", "x-b"]);
