@@ -1,7 +1,7 @@
 //! What a tenant with the Role of the documentation tries: kinds that it may not write, claims that no API server may accept, and
 //! claims that are accepted and must harm nobody.
 
-use lab::{Cluster, Context, Result, bail, ensure};
+use lab::{Cluster, Context, Result, bail, ensure, kind};
 use serde_json::{Value, json};
 
 use super::hostile::{TENANT, claim, delete, owners, refused, uid};
@@ -40,7 +40,7 @@ pub async fn of_a_tenant(site: &Site<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An `Object` would apply anything in any cluster; the other kinds cost machines, or hold up deletions.
+/// An `Object` would apply anything in any cluster; the other kinds cost machines, or order deletions.
 async fn kinds_of_the_platform(site: &Site<'_>, tenant: &Cluster) -> Result<()> {
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
@@ -81,6 +81,27 @@ async fn kinds_of_the_platform(site: &Site<'_>, tenant: &Cluster) -> Result<()> 
     });
     for manifest in [object, usage].iter().chain(&clusters) {
         forbidden(tenant.refuses(&manifest.to_string()).await?)?;
+    }
+    let (kinds, place) = match site.generation {
+        Generation::Claims => (
+            [
+                kind("kubernetes.crossplane.io/v1alpha2", "Object"),
+                kind("apiextensions.crossplane.io/v1beta1", "Usage"),
+            ],
+            "planted".to_owned(),
+        ),
+        Generation::Namespaced => (
+            [
+                kind("kubernetes.m.crossplane.io/v1alpha1", "Object"),
+                kind("protection.crossplane.io/v1beta1", "Usage"),
+            ],
+            format!("{TENANT}/planted"),
+        ),
+    };
+    for kind in kinds {
+        let change = json!({"metadata": {"annotations": {"changed": "true"}}});
+        fails(tenant.edit(kind, &place, change).await)?;
+        fails(tenant.delete(kind, &place).await)?;
     }
     Ok(())
 }

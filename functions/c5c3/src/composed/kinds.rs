@@ -12,8 +12,8 @@ use crate::names::ACCESS;
 /// Whether an observed resource can be one that was composed under this name.
 ///
 /// A tenant of Crossplane 2 can refer to any resource of its namespace in `spec.crossplane.resourceRefs`, and annotate it with
-/// any name. What exists counts as admitted by its pools, so only kinds count that no tenant may create (docs/security.md), and
-/// Usages only under the names of Usages.
+/// any name. What exists counts as admitted by its pools, so only kinds count that no tenant may create or change
+/// (docs/security.md), and Usages only under the names of Usages.
 pub fn is_composed(name: &str, resource: &Document) -> bool {
     let Ok(TypeMeta { api_version, kind }) = resource.parse() else {
         return false;

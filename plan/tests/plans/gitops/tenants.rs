@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use super::repository::{Applied, FLUX, Id, site, text};
 
+/// The verbs that change nothing.
+const READS: [&str; 3] = ["get", "list", "watch"];
+
 fn namespace(applied: &Applied) -> &str {
     text(&applied.kustomization["metadata"]["namespace"])
 }
@@ -53,6 +56,27 @@ fn gitops_tenants_use_a_service_account_of_their_namespace_that_can_only_write_c
                 "verbs": ["get", "list", "watch", "create", "update", "patch"],
             }])
         );
+    }
+}
+
+/// Objects, Usages and provider configurations of Crossplane above all: docs/security.md.
+#[test]
+fn gitops_people_of_a_tenant_write_nothing_but_claims() {
+    let site = site("management");
+    for (_, namespace) in tenants(&site) {
+        let role = find(&site, &Id::new("Role", namespace, "tenant"));
+        let rules = role["rules"].as_array().unwrap();
+        let writes = |rule: &&Value| {
+            let verbs = rule["verbs"].as_array().unwrap();
+            !verbs.iter().all(|verb| READS.contains(&text(verb)))
+        };
+        let of_writes: Vec<&Value> = rules.iter().filter(writes).collect();
+        let expected = json!({
+            "apiGroups": ["c5c3.io"],
+            "resources": ["openstackclusters"],
+            "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"],
+        });
+        assert_eq!(of_writes, [&expected]);
     }
 }
 
