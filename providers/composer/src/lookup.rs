@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use c5c3_kinds::ResourceKind;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::conditions::Progress;
@@ -238,6 +238,15 @@ pub struct ExternalRequest {
     pub system: &'static str,
     /// The request as that driver understands it, in JSON.
     pub content: String,
+}
+
+impl ExternalRequest {
+    /// A query or call as the driver of a system understands it. Content that can't be written as JSON is left empty, and the driver
+    /// refuses it.
+    pub fn new(system: &'static str, content: &impl Serialize) -> Self {
+        let content = serde_json::to_string(content).unwrap_or_default();
+        Self { system, content }
+    }
 }
 
 impl fmt::Debug for ExternalRequest {

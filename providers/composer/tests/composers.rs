@@ -266,11 +266,15 @@ fn a_condition_of_an_older_generation_says_nothing() {
 
 #[test]
 fn nothing_secret_is_shown() {
-    let query = ExternalRequest {
-        system: "keystone",
-        content: "s3cret".to_owned(),
-    };
+    let query = ExternalRequest::new("keystone", &"s3cret");
+    assert_eq!(query.content, r#""s3cret""#);
     assert_eq!(format!("{query:?}"), "ExternalRequest(keystone)");
+}
+
+#[test]
+fn external_request_that_json_cannot_hold_is_empty() {
+    let content = BTreeMap::from([(["a list"], "a value")]);
+    assert_eq!(ExternalRequest::new("keystone", &content).content, "");
 }
 
 #[test]

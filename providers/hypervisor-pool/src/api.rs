@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::{CLOUDS_AUTHORITY, CLOUDS_FILE, HypervisorShareSpec};
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Subject};
+use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Subject};
 use provider_openstack::Prerequisite;
 
 use crate::configuration::Configuration;
@@ -60,11 +60,8 @@ impl Api {
     }
 
     /// Changes something.
-    ///
-    /// # Errors
-    /// The call can't be written.
-    pub fn call(&self, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
-        self.access.call(change, desired)
+    pub fn call(&self, change: Change, desired: &mut DesiredState) {
+        self.access.call(change, desired);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{ComputeState, HypervisorShareSpec, LeasePhase};
 use provider_composer::{
-    DesiredState, Failure, Live, Lookup, ObservedState, Progress, Reason, Subject, named,
+    DesiredState, Live, Lookup, ObservedState, Progress, Reason, Subject, named,
 };
 
 use crate::aggregate;
@@ -44,23 +44,20 @@ pub struct Computes {
 }
 
 /// Reads the compute services of a share's nodes, completes the reports, and changes what differs from the nodes' phases.
-///
-/// # Errors
-/// A call can't be written.
 pub fn reconcile(
     share: &Subject<HypervisorShareSpec>,
     leases: &Leases,
     reports: &mut Reports,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) -> Result<Computes, Failure> {
+) -> Computes {
     let held = hold::held(share.name(), observed);
     let lost = recorded::no_longer_leased(share, leases.nodes(), held);
     let is_asked = leases.surplus_since().is_some();
     let nova = nova(share, observed);
     let progress = progress(&nova, leases);
     let computes = match nova {
-        Lookup::Missing => return Ok(never_ran(share, leases, lost, reports, observed, desired)),
+        Lookup::Missing => return never_ran(share, leases, lost, reports, observed, desired),
         Lookup::Unknown(why) => {
             desired.conditions.note(CONDITION, &progress);
             lost::note_unread(&lost, &why, desired);
@@ -70,8 +67,8 @@ pub fn reconcile(
         Lookup::Found(api) => {
             // Ready doesn't wait for it: HostsWorking says whether enough nodes work.
             desired.conditions.note(CONDITION, &progress);
-            api.nodes(share, leases, reports, observed, desired)?;
-            let membership = api.aggregate(share, leases, lost, observed, desired)?;
+            api.nodes(share, leases, reports, observed, desired);
+            let membership = api.aggregate(share, leases, lost, observed, desired);
             let listed = api.listed(share, leases, observed);
             if is_asked {
                 api.count(leases, reports, observed);
@@ -89,7 +86,7 @@ pub fn reconcile(
     let waits = leases.draining() > 0 || is_asked || !progress.is_ready();
     let often = waits || computes.changes_soon(leases);
     desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
-    Ok(computes)
+    computes
 }
 
 /// What there is of a share whose nodes never ran a nova-compute: its nodes are empty.
@@ -157,7 +154,7 @@ impl Api {
         reports: &mut Reports,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Result<(), Failure> {
+    ) {
         let asked = asked(leases, reports, observed.now());
         let leftovers = self.leftovers(&asked, leases, reports, observed);
         if let Some(progress) = leftovers.as_ref().and_then(|left| left.progress.as_ref()) {
@@ -168,7 +165,7 @@ impl Api {
             match (nodes::phase(node), self.services.get(name)) {
                 (LeasePhase::Leased, Some(service)) if service.is_drained() => {
                     let (service, host) = (service.id.clone(), name.to_owned());
-                    self.call(Change::Enable { service, host }, desired)?;
+                    self.call(Change::Enable { service, host }, desired);
                 }
                 (LeasePhase::Leased | LeasePhase::Wiping, _) => {}
                 (phase @ (LeasePhase::Draining | LeasePhase::Releasing), Some(service))
@@ -182,7 +179,7 @@ impl Api {
                         host: name.to_owned(),
                         reason: drained(share.name(), since),
                     };
-                    self.call(change, desired)?;
+                    self.call(change, desired);
                 }
                 (phase, service) if asked.contains(name) => {
                     let Lookup::Found(occupants) = self.occupants(name, observed) else {
@@ -192,7 +189,7 @@ impl Api {
                     let left = leftovers.as_ref().and_then(|left| left.of_node(name));
                     if let (0, Some(left)) = (instances, left) {
                         for change in left {
-                            self.call(change.clone(), desired)?;
+                            self.call(change.clone(), desired);
                         }
                         continue;
                     }
@@ -204,13 +201,12 @@ impl Api {
                         && is_empty
                     {
                         let (service, host) = (service.id.clone(), name.to_owned());
-                        self.call(Change::Delete { service, host }, desired)?;
+                        self.call(Change::Delete { service, host }, desired);
                     }
                 }
                 _ => {}
             }
         }
-        Ok(())
     }
 
     /// Counts the servers on each node at once. A node without a compute service, such as a new one, has none, unless Nova lists no compute

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
-use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason, Subject, named};
+use provider_composer::{DesiredState, ObservedState, Progress, Reason, Subject, named};
 
 use crate::aggregate;
 use crate::api::Api;
@@ -21,9 +21,6 @@ const CONDITION: &str = "ComputeServicesEnabled";
 
 /// Enables new compute services of leased nodes, once they are in the aggregate of the share. Where it wants none, once Nova lists their
 /// hypervisors, which it does of hosts whose cell it has found.
-///
-/// # Errors
-/// A call can't be written.
 pub fn reconcile(
     api: &Api,
     share: &Subject<HypervisorShareSpec>,
@@ -32,9 +29,9 @@ pub fn reconcile(
     inventory: &Inventory<'_>,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) -> Result<(), Failure> {
+) {
     if share.is_deleted() {
-        return Ok(());
+        return;
     }
     let leased = leases.in_phase(LeasePhase::Leased);
     let leased = leased.map(|node| &node.metadata.name);
@@ -57,10 +54,9 @@ pub fn reconcile(
     for host in ready {
         if let Some(service) = api.services.get(host) {
             let (service, host) = (service.id.clone(), host.clone());
-            api.call(Change::Enable { service, host }, desired)?;
+            api.call(Change::Enable { service, host }, desired);
         }
     }
-    Ok(())
 }
 
 /// Reports that Nova can't be asked.

@@ -97,7 +97,7 @@ impl Composer for HypervisorShare {
         desired.conditions.set("VlansAssigned", &vlans);
         let mut reports = Reports::observe(subject, observed);
         let computes =
-            compute_services::reconcile(subject, &leases, &mut reports, observed, desired)?;
+            compute_services::reconcile(subject, &leases, &mut reports, observed, desired);
         let drained = leases.drained(&reports);
         match subject.is_deleted() {
             true => desired.conditions.set("NodesDrained", &drained),
@@ -135,7 +135,7 @@ impl Composer for HypervisorShare {
             configuration.as_deref(),
             observed,
             desired,
-        )?;
+        );
         Ok(HypervisorShareStatus {
             hosts: leases.hosts(&reports),
             host_count: Some(leases.count()),

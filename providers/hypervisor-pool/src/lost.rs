@@ -7,9 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
-use provider_composer::{
-    DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject, named,
-};
+use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Reason, Subject, named};
 
 use crate::api::{Api, report};
 use crate::asked::{AT_ONCE, DRAWN, NEAREST, drawn};
@@ -71,9 +69,6 @@ pub fn note_unread(lost: &BTreeSet<String>, why: &str, desired: &mut DesiredStat
 /// Deletes what Nova, Placement and Neutron have of lost nodes once they are down and empty. Where another share has a host in its aggregate, its
 /// machine may be a node of another cluster now. Of `unleased`, members of the share's aggregate that it doesn't know to have leased, servers
 /// are reported unless many are down, and nothing is deleted. Returns the nodes of which something is left or may be.
-///
-/// # Errors
-/// A call can't be written.
 pub fn reconcile(
     api: &Api,
     share: &Subject<HypervisorShareSpec>,
@@ -82,11 +77,11 @@ pub fn reconcile(
     is_in_another_aggregate: &dyn Fn(&str) -> bool,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) -> Result<BTreeSet<String>, Failure> {
+) -> BTreeSet<String> {
     if api.services.is_empty() && !lost.is_empty() {
         let progress = unlisted(&lost, share.name());
         desired.conditions.note(CONDITION, &progress);
-        return Ok(lost);
+        return lost;
     }
     let now = observed.now();
     let occupants = |host: &str| api.occupants(host, observed);
@@ -137,9 +132,9 @@ pub fn reconcile(
         desired.conditions.note(CONDITION, &progress);
     }
     for change in cleanup.changes {
-        api.call(change, desired)?;
+        api.call(change, desired);
     }
-    Ok(lost)
+    lost
 }
 
 /// What is left of lost nodes.

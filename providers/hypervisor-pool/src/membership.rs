@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
-use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Subject};
+use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Subject};
 
 use crate::aggregate;
 use crate::api::{Api, report};
@@ -26,9 +26,6 @@ pub struct Membership {
 
 impl Api {
     /// Keeps the aggregate of the share's nodes, in which lost nodes stay. Nova removes a host from it when it deletes the compute service.
-    ///
-    /// # Errors
-    /// A call can't be written.
     pub fn aggregate(
         &self,
         share: &Subject<HypervisorShareSpec>,
@@ -36,7 +33,7 @@ impl Api {
         lost: BTreeSet<String>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Result<Membership, Failure> {
+    ) -> Membership {
         let found = self
             .access
             .read::<Vec<Aggregate>>(Question::Aggregates, observed);
@@ -46,11 +43,11 @@ impl Api {
                 lost::note_unread(&lost, why.message(), desired);
                 enabling::note_unread(share, why.message(), desired);
                 desired.requeue_at(after(VALID, observed));
-                return Ok(Membership {
+                return Membership {
                     lost,
                     inside: None,
                     isolating: None,
-                });
+                };
             }
         };
         let nodes = leases.nodes().iter().map(|node| &node.metadata.name);
@@ -66,7 +63,7 @@ impl Api {
         // Those of a copy are most likely nodes of another pool.
         let sought = if is_first { unleased.as_slice() } else { &[] };
         let is_elsewhere = |host: &str| aggregate::is_in_another_aggregate(host, own, &found);
-        let lost = lost::reconcile(self, share, lost, sought, &is_elsewhere, observed, desired)?;
+        let lost = lost::reconcile(self, share, lost, sought, &is_elsewhere, observed, desired);
         let hosts = nodes.iter().copied().chain(members);
         let hosts = hosts.filter(|name| self.services.contains_key(*name));
         let hosts: BTreeSet<String> = hosts.cloned().collect();
@@ -80,7 +77,7 @@ impl Api {
             },
         };
         let occupants = |host: &str| self.occupants(host, observed);
-        enabling::reconcile(self, share, leases, own, &inventory, observed, desired)?;
+        enabling::reconcile(self, share, leases, own, &inventory, observed, desired);
         let decided = aggregate::changes(share, &hosts, &unleased, &found, &inventory, &occupants);
         let (changes, progress) = match own {
             Some(own) => same_identity::permitted(share, own, &hosts, &unleased, decided),
@@ -113,13 +110,13 @@ impl Api {
             false => report(share, condition, &progress, desired),
         }
         for change in changes {
-            self.call(change, desired)?;
+            self.call(change, desired);
         }
         let is_wanted = aggregate::is_wanted(share) && !share.is_deleted();
-        Ok(Membership {
+        Membership {
             lost,
             inside: is_wanted.then_some(inside),
             isolating: Some(own.map(aggregate::isolating_traits).unwrap_or_default()),
-        })
+        }
     }
 }

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Reason};
-use provider_openstack::external_request;
+use provider_composer::{DesiredState, ExternalRequest, Lookup, ObservedState};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use provider_openstack::after;
 
-/// The system, as [`ExternalRequest`](provider_composer::ExternalRequest) names it.
+/// The system, as [`ExternalRequest`] names it.
 pub const SYSTEM: &str = "nova";
 /// The cloud in the clouds.yaml.
 pub const CLOUD: &str = "nova";
@@ -311,26 +310,15 @@ impl Access {
         observed: &ObservedState<'_>,
     ) -> Lookup<T> {
         let access = self.clone();
-        let request = match external_request(SYSTEM, &Query { access, question }) {
-            Ok(request) => request,
-            Err(error) => return Lookup::Unknown(error.to_string()),
-        };
-        let answer = observed.external(request);
+        let query = Query { access, question };
+        let answer = observed.external(ExternalRequest::new(SYSTEM, &query));
         answer.parsed(|error| format!("Nova's answer isn't valid: {error}"))
     }
 
     /// Changes something.
-    ///
-    /// # Errors
-    /// The call can't be written.
-    pub(crate) fn call(&self, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
+    pub(crate) fn call(&self, change: Change, desired: &mut DesiredState) {
         let access = self.clone();
-        let call = external_request(SYSTEM, &Call { access, change }).map_err(|error| {
-            let message = format!("a call of Nova can't be written: {error}");
-            Failure::new(Reason::InternalError, message)
-        })?;
-        desired.call(call);
-        Ok(())
+        desired.call(ExternalRequest::new(SYSTEM, &Call { access, change }));
     }
 }
 

@@ -9,9 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use c5c3_api::shell::argument;
-use provider_composer::{
-    DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject, named,
-};
+use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Reason, Subject, named};
 use provider_openstack::Prerequisite;
 
 use crate::aggregate;
@@ -40,9 +38,6 @@ type Providers<'n> = BTreeMap<String, (&'n String, BTreeSet<String>)>;
 /// Removes from Placement what nodes have of a share's former traits, once nova-compute has started there with the present ones, which
 /// `configuration` stands for. Before, it would add them again. Returns the traits that nodes have or may have, both those that the share
 /// leases and those that it has lost, which a person may give back. A trait that the aggregate requires of flavors is among them, too.
-///
-/// # Errors
-/// A call can't be written.
 pub fn reconcile(
     share: &Subject<HypervisorShareSpec>,
     leases: &Leases,
@@ -51,7 +46,7 @@ pub fn reconcile(
     configuration: Option<&str>,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) -> Result<Vec<String>, Failure> {
+) -> Vec<String> {
     let (wanted, lost) = (&share.spec.traits, &computes.lost);
     let former = share.status.traits.iter();
     let former: BTreeSet<String> = former
@@ -60,13 +55,13 @@ pub fn reconcile(
         .collect();
     let never_ran = matches!(computes.services, Lookup::Missing);
     if former.is_empty() || (never_ran && lost.is_empty()) {
-        return Ok(wanted.clone());
+        return wanted.clone();
     }
     let all = wanted.iter().chain(&former).take(REMEMBERED);
     let all: Vec<String> = all.cloned().collect();
     // Resource providers are deleted with the compute services.
     if share.is_deleted() {
-        return Ok(all);
+        return all;
     }
     let isolating = computes.isolating.as_ref();
     let required = former.iter();
@@ -86,17 +81,17 @@ pub fn reconcile(
     let Some(access) = &computes.access else {
         let message = format!("{message}: Nova can't be read");
         wait(&Progress::Unknown { message }, desired);
-        return Ok(all);
+        return all;
     };
     let traits = former.clone();
     let found = access.read(Question::Traits { traits }, observed);
     let found: BTreeMap<String, ProviderTraits> = match known(found, &message) {
         Ok(Some(found)) => found,
         // The condition ResourceProvidersChecked says so.
-        Ok(None) => return Ok(all),
+        Ok(None) => return all,
         Err(unknown) => {
             wait(&unknown, desired);
-            return Ok(all);
+            return all;
         }
     };
     // The resource providers of others are deleted.
@@ -120,18 +115,18 @@ pub fn reconcile(
             providers.insert(id, (host, traits));
         }
     }
-    let left = remove(&providers, access, observed, desired)?;
+    let left = remove(&providers, access, observed, desired);
     let lost = Vec::from_iter(lost);
     match progress(&names, &outdated, &left, &lost) {
         Some(progress) => {
             wait(&progress, desired);
-            Ok(all)
+            all
         }
         // The aggregate may require any of them.
-        None if isolating.is_none() => Ok(all),
+        None if isolating.is_none() => all,
         None => {
             let required = wanted.iter().chain(required).take(REMEMBERED);
-            Ok(required.cloned().collect())
+            required.cloned().collect()
         }
     }
 }
@@ -142,7 +137,7 @@ fn remove<'n>(
     access: &Access,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) -> Result<Vec<&'n String>, Failure> {
+) -> Vec<&'n String> {
     let asked = drawn(providers.keys(), AT_ONCE, observed.now());
     let mut foreign = BTreeSet::new();
     for provider in asked {
@@ -158,7 +153,7 @@ fn remove<'n>(
                     provider: id,
                     traits: traits.clone(),
                 };
-                access.call(change, desired)?;
+                access.call(change, desired);
             }
             // It is of another host that has this name with a domain.
             Lookup::Found(Some(_)) => drop(foreign.insert(provider)),
@@ -167,7 +162,7 @@ fn remove<'n>(
     }
     let left = providers.iter().filter(|(id, _)| !foreign.contains(id));
     let left: BTreeSet<&String> = left.map(|(_, (host, _))| *host).collect();
-    Ok(Vec::from_iter(left))
+    Vec::from_iter(left)
 }
 
 /// What is waited for, if anything.

@@ -76,12 +76,7 @@ impl Query {
     /// # Errors
     /// Gardener's API can't be reached now.
     pub(crate) fn ask(&self, observed: &ObservedState<'_>) -> Result<Answer, String> {
-        let content = serde_json::to_string(self).map_err(|error| error.to_string())?;
-        let request = ExternalRequest {
-            system: SYSTEM,
-            content,
-        };
-        let answer = observed.external(request);
+        let answer = observed.external(ExternalRequest::new(SYSTEM, self));
         // An error would quote the answer.
         let answer = answer.parsed(|_| "the answer of Gardener's API isn't valid".to_owned());
         let none = || "Gardener's API gives no answer".to_owned();

@@ -70,7 +70,7 @@ pub use definition::*;
 pub use dependency::dependencies;
 pub use deployment::Pods;
 pub use digest::{digest, uuid};
-pub use external::{after, external_request};
+pub use external::after;
 pub use extra::{Extra, Owned};
 pub use files::{Files, Mounted, shown, shown_in_map};
 pub use jobs::{Jobs, ObservedCronJob, Schedule, Task};

@@ -5,10 +5,10 @@ use c5c3_api::ovn_cluster::OvnClusterSpec;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod, Secret};
 use provider_composer::{
-    Composer, Custom, DesiredState, Failure, Live, Lookup, ObservedState, Progress, Reason,
-    Resource, Subject, Use, second,
+    Composer, Custom, DesiredState, ExternalRequest, Failure, Live, Lookup, ObservedState,
+    Progress, Reason, Resource, Subject, Use, second,
 };
-use provider_openstack::{after, external_request};
+use provider_openstack::after;
 
 use crate::network::{Database, Network};
 use crate::ovsdb::{Access, Answer, Removal, SYSTEM, VALID};
@@ -154,8 +154,7 @@ fn remove(
             access,
             system_id: system_id.to_owned(),
         };
-        let removal = external_request(SYSTEM, &removal);
-        desired.call(removal.map_err(|error| unread(error.to_string()))?);
+        desired.call(ExternalRequest::new(SYSTEM, &removal));
     }
     Ok(())
 }

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
-use provider_composer::{Lookup, ObservedState};
-use provider_openstack::external_request;
+use provider_composer::{ExternalRequest, Lookup, ObservedState};
 use serde::{Deserialize, Serialize};
 
-/// The system, as [`ExternalRequest`](provider_composer::ExternalRequest) names it.
+/// The system, as [`ExternalRequest`] names it.
 pub const SYSTEM: &str = "ovsdb";
 
 /// The certificate of a client of OVSDB, in PEM.
@@ -146,11 +145,7 @@ impl Answer {
 impl Query {
     /// Asks. What isn't an answer counts as unread.
     pub(crate) fn observe(&self, observed: &ObservedState<'_>) -> Lookup<Answer> {
-        let query = match external_request(SYSTEM, self) {
-            Ok(query) => query,
-            Err(error) => return Lookup::Unknown(error.to_string()),
-        };
-        let answer = observed.external(query);
+        let answer = observed.external(ExternalRequest::new(SYSTEM, self));
         answer.parsed(|error| format!("the database's answer isn't valid: {error}"))
     }
 }
