@@ -86,7 +86,7 @@ impl Composer for ControlPlaneComposer {
         recipe.public_certificates(desired);
         let unblocked = recipe.alarms(&mut states, desired);
         let public = catalogue(&recipe, &mut states, desired)?;
-        let networks = catalogue::networks(&recipe, &states, desired)?;
+        let networks = catalogue::networks(&recipe, &states, desired);
         recipe.wait_for_external_network(networks.external.as_ref(), &mut states);
         let rollout = Rollout::decide(&recipe, &states, observed.now())?;
         let sizes = Sizes::read(&recipe, &states);
@@ -103,7 +103,7 @@ impl Composer for ControlPlaneComposer {
                 .conditions
                 .note_result(RABBITMQ_UNBLOCKED, &unblocked);
         }
-        catalogue::offers(&recipe, &states, desired)?;
+        catalogue::offers(&recipe, &states, desired);
         networks.report(&mut desired.conditions);
         if states.get(&Node::MariaDb).is_some_and(NodeState::may_exist) {
             recipe.backup(&sizes, desired);

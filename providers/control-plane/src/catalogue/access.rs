@@ -125,7 +125,7 @@ pub(super) fn compose(korc: &mut Korc<'_>, may_create: bool) -> Result<Progress,
     }
     let site = Site::of(korc.recipe);
     let admin = Admin::read(korc.recipe);
-    let own = own(korc, may_create)?;
+    let own = own(korc, may_create);
     let (site, admin) = match (site, admin) {
         (Ok(site), Ok(admin)) => (site, admin),
         (Err(progress), _) | (_, Err(progress)) => {
@@ -141,7 +141,7 @@ pub(super) fn compose(korc: &mut Korc<'_>, may_create: bool) -> Result<Progress,
         project: ADMIN,
     };
     let first = site.clouds(&[(CLOUD, login)])?;
-    let bootstrap = write(korc.recipe, korc.desired, BOOTSTRAP, first)?;
+    let bootstrap = write(korc.recipe, korc.desired, BOOTSTRAP, first);
     let both = |login| site.clouds(&[(CLOUD, login), (VOLUMES, login)]);
     let values = match &own {
         Own::There { id, secret } => both(Login::ApplicationCredential { id, secret })?,
@@ -152,7 +152,7 @@ pub(super) fn compose(korc: &mut Korc<'_>, may_create: bool) -> Result<Progress,
             return Ok(Progress::Unknown { message });
         }
     };
-    let works = write(korc.recipe, korc.desired, CLOUDS, values)?;
+    let works = write(korc.recipe, korc.desired, CLOUDS, values);
     Ok(match (bootstrap, works, own) {
         (Progress::Ready, Progress::Ready, Own::Absent(progress)) if may_create => progress,
         (Progress::Ready, works, _) => works,
@@ -176,7 +176,7 @@ enum Own {
     Unknown(String),
 }
 
-fn own(korc: &mut Korc<'_>, may_create: bool) -> Result<Own, Failure> {
+fn own(korc: &mut Korc<'_>, may_create: bool) -> Own {
     let namespace = korc.recipe.namespace();
     let cloud = CloudCredentialsRef {
         cloud_name: CLOUD.to_owned(),
@@ -189,7 +189,7 @@ fn own(korc: &mut Korc<'_>, may_create: bool) -> Result<Own, Failure> {
             secret_ref: OWN_SECRET.to_owned(),
         },
     );
-    let state = korc.want(OWN, &body, may_create)?;
+    let state = korc.want(OWN, &body, may_create);
     let key = Key::of::<Made<ApplicationCredential>>(namespace, OWN);
     if korc.desired.wants(&key) {
         let secret = secret_value(BTreeMap::new());
@@ -197,15 +197,15 @@ fn own(korc: &mut Korc<'_>, may_create: bool) -> Result<Own, Failure> {
     }
     let id = match (state.id, state.progress) {
         (Some(id), _) => id,
-        (None, Progress::Unknown { message }) => return Ok(Own::Unknown(message)),
-        (None, progress) => return Ok(Own::Absent(progress)),
+        (None, Progress::Unknown { message }) => return Own::Unknown(message),
+        (None, progress) => return Own::Absent(progress),
     };
     let purpose = "the secret of K-ORC's own application credential";
     let read = SecretValues::read(korc.observed, namespace, OWN_SECRET, purpose);
     match read.and_then(|values| values.line("value").map(str::to_owned)) {
-        Ok(secret) => Ok(Own::There { id, secret }),
-        Err(Progress::Unknown { message }) => Ok(Own::Unknown(message)),
-        Err(progress) => Ok(Own::Absent(progress)),
+        Ok(secret) => Own::There { id, secret },
+        Err(Progress::Unknown { message }) => Own::Unknown(message),
+        Err(progress) => Own::Absent(progress),
     }
 }
 

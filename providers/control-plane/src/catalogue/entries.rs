@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::parts::Exposure;
 use c5c3_kinds::korc::{Endpoint, Made, Service};
-use provider_composer::{Failure, Key, Progress, Reason};
+use provider_composer::{Key, Progress, Reason};
 use provider_openstack::{KEYSTONE, ServiceDefinition};
 
 use super::imports::Imports;
@@ -17,7 +17,7 @@ pub(super) fn compose(
     korc: &mut Korc<'_>,
     imports: &Imports,
     answer: &Result<Answer, Progress>,
-) -> Result<Catalogue, Failure> {
+) -> Catalogue {
     let may_create = imports.progress.is_ready();
     let enabled: Vec<&ServiceDefinition> = korc
         .recipe
@@ -26,14 +26,14 @@ pub(super) fn compose(
         .collect();
     let (mut progress, mut public) = (Vec::new(), BTreeMap::new());
     for service in enabled {
-        let (entry, exposed) = of_service(korc, service, may_create, answer)?;
+        let (entry, exposed) = of_service(korc, service, may_create, answer);
         progress.push(entry);
         public.extend(exposed.map(|exposed| (service.node, exposed)));
     }
-    Ok(Catalogue {
+    Catalogue {
         progress: first_unready(progress),
         public,
-    })
+    }
 }
 
 /// Composes the entry of a service: itself, and its endpoints. Returns the progress of the public endpoint of an exposed API apart:
@@ -43,26 +43,26 @@ fn of_service(
     service: &ServiceDefinition,
     may_create: bool,
     answer: &Result<Answer, Progress>,
-) -> Result<(Progress, Option<Progress>), Failure> {
+) -> (Progress, Option<Progress>) {
     let entry = Made::new(
         &korc.cloud,
         Service {
             type_: service.type_,
         },
     );
-    let mut progress = vec![korc.want(service.name, &entry, may_create)?.progress];
+    let mut progress = vec![korc.want(service.name, &entry, may_create).progress];
     let url = korc.recipe.endpoint(service);
     let exposed = match korc.recipe.exposure(service) {
-        Some(exposure) => Some(exposed(korc, service, &exposure, may_create, answer)?),
+        Some(exposure) => Some(exposed(korc, service, &exposure, may_create, answer)),
         None => {
-            let public = endpoint(korc, service, "public", url.clone(), may_create, answer)?;
+            let public = endpoint(korc, service, "public", url.clone(), may_create, answer);
             progress.push(public);
             None
         }
     };
-    let internal = endpoint(korc, service, "internal", url, may_create, answer)?;
+    let internal = endpoint(korc, service, "internal", url, may_create, answer);
     progress.push(internal);
-    Ok((first_unready(progress), exposed))
+    (first_unready(progress), exposed)
 }
 
 /// Composes the public endpoint of an exposed API once the API has answered at its URL. From then on it stays, also while the Gateway is
@@ -73,7 +73,7 @@ fn exposed(
     exposure: &Exposure,
     may_create: bool,
     answer: &Result<Answer, Progress>,
-) -> Result<Progress, Failure> {
+) -> Progress {
     let (recipe, observed) = (korc.recipe, korc.observed);
     let text = |key: &Key, pointer: &str| {
         let object = observed.object(key).found()?;
@@ -90,14 +90,14 @@ fn exposed(
         Some(present) if !answers => present,
         _ => wanted,
     };
-    let progress = endpoint(korc, service, "public", url, may_create && answers, answer)?;
-    Ok(match is_published {
+    let progress = endpoint(korc, service, "public", url, may_create && answers, answer);
+    match is_published {
         true => progress,
         false => Progress::waiting(
             Reason::NotExposed,
             format!("waits for the API to answer at {}", exposure.url()),
         ),
-    })
+    }
 }
 
 /// Composes an endpoint.
@@ -108,7 +108,7 @@ fn endpoint(
     url: String,
     may_create: bool,
     answer: &Result<Answer, Progress>,
-) -> Result<Progress, Failure> {
+) -> Progress {
     let endpoint = Made::new(
         &korc.cloud,
         Endpoint {
@@ -118,13 +118,13 @@ fn endpoint(
         },
     );
     let name = format!("{}-{interface}", service.name);
-    let state = korc.want(&name, &endpoint, may_create)?;
+    let state = korc.want(&name, &endpoint, may_create);
     match state.id {
         Some(id) => {
-            let placed = place(korc, &name, id, answer)?;
-            Ok(first_unready([state.progress, placed]))
+            let placed = place(korc, &name, id, answer);
+            first_unready([state.progress, placed])
         }
-        None => Ok(state.progress),
+        None => state.progress,
     }
 }
 
@@ -134,21 +134,21 @@ fn place(
     name: &str,
     endpoint: String,
     answer: &Result<Answer, Progress>,
-) -> Result<Progress, Failure> {
+) -> Progress {
     let regions = match answer {
         Ok(answer) => &answer.regions,
-        Err(progress) => return Ok(progress.clone()),
+        Err(progress) => return progress.clone(),
     };
     let region = korc.recipe.region().to_owned();
     if regions.get(&endpoint) == Some(&region) {
-        return Ok(Progress::Ready);
+        return Progress::Ready;
     }
     let progress = Progress::waiting(
         Reason::WaitingFor("Keystone"),
         format!("waits for endpoint {name} to be in region {region}"),
     );
-    korc.change(Change::Place { endpoint, region })?;
-    Ok(progress)
+    korc.change(Change::Place { endpoint, region });
+    progress
 }
 
 #[cfg(test)]
@@ -172,8 +172,7 @@ mod tests {
         let observed = ObservedState::new(&cluster, cluster.now());
         let (recipe, mut desired) = (Recipe::of(&subject, &observed), DesiredState::default());
         let mut korc = Korc::new(&recipe, &mut desired);
-        let composed = of_service(&mut korc, &TOY, true, &Err(Progress::Ready));
-        let (_, exposed) = composed.unwrap();
+        let (_, exposed) = of_service(&mut korc, &TOY, true, &Err(Progress::Ready));
         assert_eq!(exposed, None);
         let each = desired.objects.iter();
         let each = each.map(|(key, object)| (key.name.as_str(), &object["spec"]["resource"]));

@@ -7,7 +7,7 @@ use c5c3_api::control_plane::ServerImage;
 use c5c3_kinds::korc::{
     Image, ImageContent, ImageDownload, ImageHash, ImageProperties, Made, Managed,
 };
-use provider_composer::{DesiredState, Failure, Key, Progress, Reason};
+use provider_composer::{DesiredState, Key, Progress, Reason};
 use serde_json::Value;
 
 use super::first_unready;
@@ -20,23 +20,15 @@ const CONDITION: &str = "ImagesReady";
 const URL: &str = "/spec/resource/content/download/url";
 
 /// Composes images. `may_create` is whether Glance is ready for new ones; none where Glance or K-ORC is disabled.
-///
-/// # Errors
-/// An object can't be written.
-pub(super) fn compose(
-    recipe: &Recipe<'_>,
-    may_create: Option<bool>,
-    desired: &mut DesiredState,
-) -> Result<(), Failure> {
+pub(super) fn compose(recipe: &Recipe<'_>, may_create: Option<bool>, desired: &mut DesiredState) {
     let images = &recipe.spec().bootstrap.images;
     let progress = match may_create {
         Some(may_create) => {
             let owned = recipe.composed([Image::KIND]).ok();
             let mut korc = Korc::new(recipe, desired);
-            let all: Vec<Progress> = images
+            let all = images
                 .iter()
-                .map(|image| one(&mut korc, image, owned.as_deref(), may_create))
-                .collect::<Result<_, Failure>>()?;
+                .map(|image| one(&mut korc, image, owned.as_deref(), may_create));
             first_unready(all)
         }
         None => Progress::failed(
@@ -47,7 +39,6 @@ pub(super) fn compose(
     if !images.is_empty() {
         desired.conditions.note(CONDITION, &progress);
     }
-    Ok(())
 }
 
 /// Composes one image. K-ORC's API refuses another content of an object, so that a URL is corrected by a new object, as long as nothing is
@@ -57,7 +48,7 @@ fn one(
     image: &ServerImage,
     owned: Option<&[Key]>,
     may_create: bool,
-) -> Result<Progress, Failure> {
+) -> Progress {
     let cloud = korc.services();
     let body = |url: &str| Made::new(&cloud, resource(image, url)).detached();
     let name = image.name.as_str();
@@ -65,8 +56,8 @@ fn one(
     let is_owned = owned.is_none_or(|owned| owned.contains(&key));
     let object = korc.observed.object(&key).found();
     let Some(object) = object.filter(|_| is_owned) else {
-        let wanted = korc.want(name, &body(image.url.as_str()), may_create)?;
-        return Ok(wanted.progress);
+        let wanted = korc.want(name, &body(image.url.as_str()), may_create);
+        return wanted.progress;
     };
     if !has_content(&object, image) {
         let message = format!(
@@ -74,14 +65,14 @@ fn one(
              the new one another name; or, if nothing uses the image in Glance, delete it there and then {key}"
         );
         korc.desired.keep(key);
-        return Ok(Progress::failed(Reason::NameTaken, message));
+        return Progress::failed(Reason::NameTaken, message);
     }
     let url = object.pointer(URL).and_then(Value::as_str);
     let url = url.unwrap_or_default();
     if url != image.url.as_str() && korc.id::<Made<Image>>(name).is_none() {
-        return Ok(waiting(&key, "it is created again with its new URL"));
+        return waiting(&key, "it is created again with its new URL");
     }
-    Ok(korc.want(name, &body(url), may_create)?.progress)
+    korc.want(name, &body(url), may_create).progress
 }
 
 /// Whether an object is of the image, wherever it comes from.

@@ -3,7 +3,7 @@
 
 use c5c3_api::control_plane::BootstrapResource;
 use c5c3_kinds::korc::{Domain, Import, InDomain, Named, Project, Role, User};
-use provider_composer::{Failure, Key, Lookup, Progress};
+use provider_composer::{Key, Lookup, Progress};
 
 use super::access::Admin;
 use super::first_unready;
@@ -29,7 +29,7 @@ pub(super) struct Imports {
 }
 
 /// Composes the imports that `bootstrapResources` lists, and Keystone's first user where K-ORC's own credential needs it.
-pub(super) fn compose(korc: &mut Korc<'_>) -> Result<Imports, Failure> {
+pub(super) fn compose(korc: &mut Korc<'_>) -> Imports {
     let listed = &korc.recipe.korc.bootstrap_resources;
     let is_listed = |resource| listed.contains(&resource);
     let domain = is_listed(BootstrapResource::Domains).then_some(DOMAIN);
@@ -41,35 +41,32 @@ pub(super) fn compose(korc: &mut Korc<'_>) -> Result<Imports, Failure> {
     let mut progress = Vec::new();
     if let Some(name) = domain {
         let import = Import::<Domain>::of(&korc.cloud, Named { name: "Default" });
-        progress.push(korc.want(name, &import, true)?.progress);
+        progress.push(korc.want(name, &import, true).progress);
     }
     if project.is_some() {
         for name in [PROJECT, ADMIN] {
             let import = Import::<Project>::of(&korc.cloud, named(name, domain));
-            progress.push(korc.want(name, &import, true)?.progress);
+            progress.push(korc.want(name, &import, true).progress);
         }
     }
     if roles {
         for name in ROLES {
             let import = Import::<Role>::of(&korc.cloud, Named { name });
-            progress.push(korc.want(name, &import, true)?.progress);
+            progress.push(korc.want(name, &import, true).progress);
         }
     }
-    let found = match admin {
-        true => Some(first_user(korc, domain)?),
-        false => None,
-    };
+    let found = admin.then(|| first_user(korc, domain));
     let is_found = found.as_ref().is_some_and(Progress::is_ready);
     progress.extend(found);
-    Ok(Imports {
+    Imports {
         progress: first_unready(progress),
         admin: is_found,
         domain,
         project,
-    })
+    }
 }
 
-fn first_user(korc: &mut Korc<'_>, domain: Option<&'static str>) -> Result<Progress, Failure> {
+fn first_user(korc: &mut Korc<'_>, domain: Option<&'static str>) -> Progress {
     let name = match Admin::read(korc.recipe) {
         Ok(admin) => admin.name,
         Err(progress) => {
@@ -77,11 +74,11 @@ fn first_user(korc: &mut Korc<'_>, domain: Option<&'static str>) -> Result<Progr
             if !matches!(korc.observed.object(&key), Lookup::Missing) {
                 korc.desired.keep(key);
             }
-            return Ok(progress);
+            return progress;
         }
     };
     let import = Import::<User>::of(&korc.cloud, named(&name, domain));
-    Ok(korc.want(ADMIN, &import, true)?.progress)
+    korc.want(ADMIN, &import, true).progress
 }
 
 fn named(name: &str, domain_ref: Option<&'static str>) -> InDomain {

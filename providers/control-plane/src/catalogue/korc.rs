@@ -1,20 +1,17 @@
 //! What the parts of the catalogue share: wanting objects of K-ORC, reading what K-ORC says of them, asking Keystone.
 
-use std::sync::Arc;
-
 use c5c3_api::Condition;
 use c5c3_api::control_plane::CloudCredentialsRef;
 use c5c3_kinds::korc::{Image, Managed};
 use provider_composer::{
-    DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Resource, SecretValues,
+    DesiredState, ExternalRequest, Key, Lookup, ObservedState, Progress, Reason, Resource,
+    SecretValues,
 };
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::Recipe;
-use crate::credentials::keystone::{
-    Access, Answer, Call, Change, Query, SYSTEM, Scope, external_request,
-};
+use crate::credentials::keystone::{Access, Answer, Call, Change, Query, SYSTEM, Scope};
 use crate::credentials::{CA, CLOUD, CLOUDS_YAML, VOLUMES};
 
 /// The project in the domain Default that service users work in.
@@ -80,32 +77,32 @@ impl<'a> Korc<'a> {
         name: &str,
         body: &T,
         may_create: bool,
-    ) -> Result<State, Failure> {
+    ) -> State {
         let namespace = self.recipe.namespace();
         let key = Key::of::<T>(namespace, name);
         match self.observed.object(&key) {
             Lookup::Found(object) => {
                 self.desired.apply(namespace, name, body);
                 let state = self.state(&key, &object);
-                Ok(self.retried(&key, &object, state))
+                self.retried(&key, &object, state)
             }
             Lookup::Missing => {
                 if may_create {
                     self.desired.apply(namespace, name, body);
                 }
-                Ok(State {
+                State {
                     id: None,
                     progress: waiting(&key, "it doesn't exist yet"),
                     given_up: None,
-                })
+                }
             }
             Lookup::Unknown(message) => {
                 self.desired.keep(key);
-                Ok(State {
+                State {
                     id: None,
                     progress: Progress::Unknown { message },
                     given_up: None,
-                })
+                }
             }
         }
     }
@@ -165,44 +162,26 @@ impl<'a> Korc<'a> {
         }
     }
 
-    /// What Keystone says of the roles in a project or domain, all or those of a user, and of the endpoints.
-    fn keystone(&self, scope: Scope, user: Option<&str>) -> Lookup<Arc<Value>> {
-        let access = match self.access() {
-            Ok(access) => access,
-            Err(Progress::Waiting { message, .. } | Progress::Failed { message, .. }) => {
-                return Lookup::Unknown(message);
-            }
-            Err(Progress::Unknown { message }) => return Lookup::Unknown(message),
-            Err(Progress::Ready) => return Lookup::Missing,
-        };
+    /// What Keystone says of the roles in a project or domain, all or those of the user with an ID, and of the endpoints; or why that isn't
+    /// known.
+    pub(super) fn answer(&self, scope: Scope, user: Option<&str>) -> Result<Answer, Progress> {
+        let access = self.access();
         let query = Query {
-            access,
+            access: access.map_err(|progress| Progress::unknown(progress.message()))?,
             scope,
             user: user.map(str::to_owned),
         };
-        match external_request(SYSTEM, &query) {
-            Ok(query) => self.observed.external(query),
-            Err(failure) => Lookup::Unknown(failure.to_string()),
-        }
-    }
-
-    /// What Keystone says, or why that isn't known.
-    pub(super) fn answer(&self, scope: Scope) -> Result<Answer, Progress> {
-        understood(self.keystone(scope, None))
-    }
-
-    /// The same, with the roles of one user, by its ID.
-    pub(super) fn answer_of(&self, user: &str, scope: Scope) -> Result<Answer, Progress> {
-        understood(self.keystone(scope, Some(user)))
+        let answer = self.observed.external(ExternalRequest::new(SYSTEM, &query));
+        let answer = answer.parsed(|_| "Keystone's answer can't be understood".to_owned());
+        answer.or_default()
     }
 
     /// Changes something in Keystone.
-    pub(super) fn change(&mut self, change: Change) -> Result<(), Failure> {
+    pub(super) fn change(&mut self, change: Change) {
         if let Ok(access) = self.access() {
             let call = Call { access, change };
-            self.desired.call(external_request(SYSTEM, &call)?);
+            self.desired.call(ExternalRequest::new(SYSTEM, &call));
         }
-        Ok(())
     }
 
     /// How Keystone is reached as K-ORC does.
@@ -216,11 +195,6 @@ impl<'a> Korc<'a> {
             ca: values.optional_text(CA)?.map(str::to_owned),
         })
     }
-}
-
-fn understood(answer: Lookup<Arc<Value>>) -> Result<Answer, Progress> {
-    let answer = answer.parsed(|_| "Keystone's answer can't be understood".to_owned());
-    answer.or_default()
 }
 
 /// Reasons for which K-ORC doesn't try again until the spec changes (its api/v1alpha1/conditions.go).

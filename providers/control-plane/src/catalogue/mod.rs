@@ -95,10 +95,10 @@ pub fn compose(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Result<Catalo
         return Ok(Catalogue::of(first_unready(credentials)));
     }
     let mut korc = Korc::new(recipe, desired);
-    let imports = imports::compose(&mut korc)?;
+    let imports = imports::compose(&mut korc);
     let access = access::compose(&mut korc, imports.admin)?;
-    let answer = korc.answer(Scope::Named(PROJECT.to_owned()));
-    let entries = entries::compose(&mut korc, &imports, &answer)?;
+    let answer = korc.answer(Scope::Named(PROJECT.to_owned()), None);
+    let entries = entries::compose(&mut korc, &imports, &answer);
     let users = users::compose(&mut korc, &imports, &answer)?;
     Ok(Catalogue {
         progress: first_unready([access, imports.progress, entries.progress, users]),

@@ -4,13 +4,12 @@ use c5c3_api::PhysicalNetwork;
 use c5c3_api::control_plane::{ExternalNetwork, ExternalSubnet, FirstNetwork};
 use c5c3_api::shell::argument;
 use c5c3_kinds::korc::{Made, Project};
-use provider_composer::{Conditions, DesiredState, Failure, Progress, Reason};
+use provider_composer::{Conditions, DesiredState, ExternalRequest, Progress, Reason};
 use provider_openstack::NEUTRON;
 
 use super::korc::Korc;
 use super::tenant::TENANT;
 use crate::Recipe;
-use crate::credentials::keystone::external_request;
 use crate::credentials::neutron::{Access, Answer, Call, Change, Network, Query, Question, SYSTEM};
 use crate::graph::Node;
 use crate::node_state::NodeStates;
@@ -46,19 +45,12 @@ impl Networks {
 }
 
 /// Composes the networks once Neutron is ready, and from then on, and returns how far they are.
-///
-/// # Errors
-/// A call can't be written.
-pub fn compose(
-    recipe: &Recipe<'_>,
-    states: &NodeStates,
-    desired: &mut DesiredState,
-) -> Result<Networks, Failure> {
+pub fn compose(recipe: &Recipe<'_>, states: &NodeStates, desired: &mut DesiredState) -> Networks {
     let spec = recipe.spec();
     let name = spec.global.network.external_network.as_deref();
     let first = spec.bootstrap.network.as_ref();
     if name.is_none() && first.is_none() {
-        return Ok(Networks::default());
+        return Networks::default();
     }
     let korc = Korc::new(recipe, desired);
     let (calls, [external, first]) = match reach(&korc, states) {
@@ -67,8 +59,7 @@ pub fn compose(
             let first = first.map(|first| neutron.first(&korc, name, first));
             let steps = external.iter().chain(&first);
             let changes = steps.filter_map(|(change, _)| change.clone());
-            let calls = changes.map(|change| external_request(SYSTEM, &neutron.call(change)));
-            let calls: Vec<_> = calls.collect::<Result<_, Failure>>()?;
+            let calls: Vec<_> = changes.map(|change| neutron.call(change)).collect();
             (calls, [external, first].map(|step| step.map(|(_, it)| it)))
         }
         Err(progress) => {
@@ -79,7 +70,7 @@ pub fn compose(
     for call in calls {
         desired.call(call);
     }
-    Ok(Networks { external, first })
+    Networks { external, first }
 }
 
 /// A Neutron that serves.
@@ -105,15 +96,14 @@ fn reach(korc: &Korc<'_>, states: &NodeStates) -> Result<Neutron, Progress> {
 }
 
 impl Neutron {
-    fn call(&self, change: Change) -> Call {
+    fn call(&self, change: Change) -> ExternalRequest {
         let access = self.0.clone();
-        Call { access, change }
+        ExternalRequest::new(SYSTEM, &Call { access, change })
     }
 
     fn answer(&self, korc: &Korc<'_>, question: Question) -> Result<Answer, Progress> {
         let access = self.0.clone();
-        let query = external_request(SYSTEM, &Query { access, question });
-        let query = query.map_err(|failure| Progress::unknown(failure.to_string()))?;
+        let query = ExternalRequest::new(SYSTEM, &Query { access, question });
         let answer = korc.observed.external(query);
         let answer = answer.parsed(|_| "Neutron's answer can't be understood".to_owned());
         answer.or_default()

@@ -5,7 +5,7 @@
 //! stay in Cinder and Glance: volumes and servers may have them. Flavors are deleted: servers keep a copy.
 
 use c5c3_kinds::korc::{Endpoint, ExtraSpec, Flavor, Image, Made, Managed, Service, VolumeType};
-use provider_composer::{DesiredState, Failure, Key, Progress, ResourceKind};
+use provider_composer::{DesiredState, Key, Progress, ResourceKind};
 use provider_openstack::{CINDER, GLANCE, NOVA, ServiceDefinition};
 
 use super::korc::Korc;
@@ -39,14 +39,7 @@ const IMAGES: Offer = Offer {
 };
 
 /// Composes volume types, flavors and images once their services are ready, and from then on.
-///
-/// # Errors
-/// An object can't be written.
-pub fn compose(
-    recipe: &Recipe<'_>,
-    states: &NodeStates,
-    desired: &mut DesiredState,
-) -> Result<(), Failure> {
+pub fn compose(recipe: &Recipe<'_>, states: &NodeStates, desired: &mut DesiredState) {
     let types = recipe.storage_clusters().iter().map(|pool| {
         let type_ = VolumeType {
             description: format!("Volumes in storage pool {pool}"),
@@ -58,7 +51,7 @@ pub fn compose(
         };
         (pool.as_str(), type_)
     });
-    let types = VOLUME_TYPES.compose(types, Made::detached, recipe, states, desired)?;
+    let types = VOLUME_TYPES.compose(types, Made::detached, recipe, states, desired);
     if let Some(progress) = types {
         desired.conditions.note("VolumeTypesReady", &progress);
     }
@@ -71,14 +64,14 @@ pub fn compose(
         };
         (flavor.name.as_str(), resource)
     });
-    let flavors = FLAVORS.compose(flavors, |made| made, recipe, states, desired)?;
+    let flavors = FLAVORS.compose(flavors, |made| made, recipe, states, desired);
     if let Some(progress) = flavors {
-        let required = traits::require(recipe, states, desired)?;
+        let required = traits::require(recipe, states, desired);
         let progress = first_unready([progress, required]);
         desired.conditions.set("FlavorsReady", &progress);
     }
     let may_create = IMAGES.may_create(recipe, states, desired);
-    images::compose(recipe, may_create, desired)
+    images::compose(recipe, may_create, desired);
 }
 
 /// The services in which K-ORC may still have something.
@@ -97,18 +90,16 @@ impl Offer {
         recipe: &Recipe<'_>,
         states: &NodeStates,
         desired: &mut DesiredState,
-    ) -> Result<Option<Progress>, Failure> {
-        let Some(may_create) = self.may_create(recipe, states, desired) else {
-            return Ok(None);
-        };
+    ) -> Option<Progress> {
+        let may_create = self.may_create(recipe, states, desired)?;
         let mut korc = Korc::new(recipe, desired);
         let cloud = korc.services();
         let mut all = Vec::new();
         for (name, resource) in wanted {
             let body = options(Made::new(&cloud, resource));
-            all.push(korc.want(name, &body, may_create)?.progress);
+            all.push(korc.want(name, &body, may_create).progress);
         }
-        Ok((!all.is_empty()).then(|| first_unready(all)))
+        (!all.is_empty()).then(|| first_unready(all))
     }
 
     /// Returns whether new objects may be created: whether the service is ready. None if the service or K-ORC is disabled, and nothing is

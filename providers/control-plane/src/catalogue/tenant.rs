@@ -29,7 +29,7 @@ const ADMIN: &str = "admin";
 /// `may_create`. Returns the Secret once what is in it works.
 ///
 /// # Errors
-/// An object can't be written.
+/// It isn't known which password the user has.
 pub fn compose(
     recipe: &Recipe<'_>,
     desired: &mut DesiredState,
@@ -81,15 +81,15 @@ fn user(
         password_ref: password.wanted(),
     };
     let domain = Made::new(&korc.cloud, domain).detached();
-    let domain = korc.want(TENANT, &domain, may_create)?;
+    let domain = korc.want(TENANT, &domain, may_create);
     let project = Made::new(&korc.cloud, project).detached();
-    let project = korc.want(TENANT, &project, may_create)?;
+    let project = korc.want(TENANT, &project, may_create);
     let user = Made::new(&korc.cloud, user).detached();
-    let user = korc.want(TENANT, &user, may_create)?;
+    let user = korc.want(TENANT, &user, may_create);
     let granted = match (domain.id, project.id, user.id) {
         (Some(domain), Some(project), Some(user)) => {
             let (domain, project) = (Scope::Domain(domain), Scope::Project(project));
-            Some(roles(korc, access, domain, project, &user)?)
+            Some(roles(korc, access, domain, project, &user))
         }
         _ => None,
     };
@@ -107,17 +107,17 @@ fn roles(
     domain: Scope,
     project: Scope,
     id: &str,
-) -> Result<Progress, Failure> {
+) -> Progress {
     let user = Grantee { name: TENANT, id };
-    let answer = korc.answer_of(id, domain.clone());
-    let managed = grant(korc, &answer, &user, &[MANAGER], &domain)?;
-    let answer = korc.answer_of(id, project.clone());
+    let answer = korc.answer(domain.clone(), Some(id));
+    let managed = grant(korc, &answer, &user, &[MANAGER], &domain);
+    let answer = korc.answer(project.clone(), Some(id));
     let (wanted, revoked): (&[&str], _) = match access {
-        TenantAccess::Domain => (&[MEMBER], revoke(korc, &answer, id, &project)?),
+        TenantAccess::Domain => (&[MEMBER], revoke(korc, &answer, id, &project)),
         TenantAccess::Admin => (&[MEMBER, ADMIN], Progress::Ready),
     };
-    let used = grant(korc, &answer, &user, wanted, &project)?;
-    Ok(first_unready([managed, revoked, used]))
+    let used = grant(korc, &answer, &user, wanted, &project);
+    first_unready([managed, revoked, used])
 }
 
 /// Revokes the role of an administrator from a user that has it.
@@ -126,20 +126,20 @@ fn revoke(
     answer: &Result<Answer, Progress>,
     user: &str,
     scope: &Scope,
-) -> Result<Progress, Failure> {
+) -> Progress {
     let roles = answer.iter().find_map(|answer| answer.roles.get(user));
     if !roles.is_some_and(|roles| roles.contains(ADMIN)) {
-        return Ok(Progress::Ready);
+        return Progress::Ready;
     }
     korc.change(Change::Revoke {
         user: user.to_owned(),
         role: ADMIN.to_owned(),
         scope: scope.clone(),
-    })?;
-    Ok(Progress::waiting(
+    });
+    Progress::waiting(
         Reason::WaitingFor("Keystone"),
         format!("waits for user {TENANT} to lose the role {ADMIN} in {scope}"),
-    ))
+    )
 }
 
 /// The clouds.yaml by which the tenant reaches the control plane from outside.
@@ -162,7 +162,7 @@ fn clouds(korc: &mut Korc<'_>, name: &str, password: &Password<'_>) -> Result<Pr
                 domain,
             };
             let values = site.clouds(&[(CLOUD, project), (DOMAIN_CLOUD, managed)])?;
-            deliver(recipe, korc.desired, name, values)
+            Ok(deliver(recipe, korc.desired, name, values))
         }
         (Err(progress), _) | (_, Err(progress)) => {
             keep_secret(recipe, korc.desired, name);

@@ -5,14 +5,13 @@
 use std::collections::BTreeMap;
 
 use c5c3_kinds::korc::{Flavor, Made};
-use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, ExternalRequest, ObservedState, Progress, Reason};
 use provider_openstack::NOVA;
 
 use super::first_unready;
 use super::korc::Korc;
 use crate::Recipe;
 use crate::credentials::flavors::{Access, Call, Query, SYSTEM};
-use crate::credentials::keystone::external_request;
 use crate::graph::Node;
 use crate::node_state::NodeStates;
 
@@ -24,25 +23,22 @@ const REQUIRED: &str = "required";
 type Specs = BTreeMap<String, String>;
 
 /// Lets flavors require their traits. Returns how far that is; K-ORC says of flavors that don't exist yet what they wait for.
-///
-/// # Errors
-/// A call can't be written.
 pub(super) fn require(
     recipe: &Recipe<'_>,
     states: &NodeStates,
     desired: &mut DesiredState,
-) -> Result<Progress, Failure> {
+) -> Progress {
     let flavors = recipe.spec().bootstrap.flavors.iter();
     let wanted = flavors.filter(|flavor| !flavor.traits.is_empty());
     let wanted: Vec<(&str, Specs)> = wanted
         .map(|flavor| (flavor.name.as_str(), specs(&flavor.traits)))
         .collect();
     if wanted.is_empty() {
-        return Ok(Progress::Ready);
+        return Progress::Ready;
     }
     let nova = states.get(&Node::Nova);
     if !nova.is_some_and(|state| state.progress.is_ready()) {
-        return Ok(waiting("waits for Nova".to_owned()));
+        return waiting("waits for Nova".to_owned());
     }
     let korc = Korc::new(recipe, desired);
     let access = match korc.access() {
@@ -50,14 +46,14 @@ pub(super) fn require(
             keystone,
             url: recipe.endpoint(&NOVA),
         },
-        Err(progress) => return Ok(progress),
+        Err(progress) => return progress,
     };
     let (mut calls, mut all) = (Vec::new(), Vec::new());
     for (name, mut specs) in wanted {
         let Some(flavor) = korc.id::<Made<Flavor>>(name) else {
             continue;
         };
-        match found(&access, &flavor, recipe.observed)? {
+        match found(&access, &flavor, recipe.observed) {
             Ok(has) => specs.retain(|spec, value| has.get(spec) != Some(&*value)),
             Err(progress) => {
                 all.push(progress);
@@ -74,31 +70,24 @@ pub(super) fn require(
                 flavor,
                 specs,
             };
-            calls.push(external_request(SYSTEM, &call)?);
+            calls.push(ExternalRequest::new(SYSTEM, &call));
         }
     }
     for call in calls {
         desired.call(call);
     }
-    Ok(first_unready(all))
+    first_unready(all)
 }
 
-/// Reads the extra specs of a flavor. The inner error is why they aren't known.
-///
-/// # Errors
-/// A query can't be written.
-fn found(
-    access: &Access,
-    flavor: &str,
-    observed: &ObservedState<'_>,
-) -> Result<Result<Specs, Progress>, Failure> {
+/// Reads the extra specs of a flavor.
+fn found(access: &Access, flavor: &str, observed: &ObservedState<'_>) -> Result<Specs, Progress> {
     let query = Query {
         access: access.clone(),
         flavor: flavor.to_owned(),
     };
-    let response = observed.external(external_request(SYSTEM, &query)?);
+    let response = observed.external(ExternalRequest::new(SYSTEM, &query));
     let specs = response.parsed(|_| "Nova's extra specs of a flavor aren't valid".to_owned());
-    Ok(specs.or_default())
+    specs.or_default()
 }
 
 /// The extra specs by which a flavor requires traits.

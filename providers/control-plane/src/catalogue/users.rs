@@ -76,7 +76,7 @@ fn compose_one(
             password_ref: password.wanted(),
         },
     );
-    let made = korc.want(user.name, &body, may_create)?;
+    let made = korc.want(user.name, &body, may_create);
     let clouds = clouds(korc, site, user, &password)?;
     let granted = match &made.id {
         Some(id) => {
@@ -85,7 +85,7 @@ fn compose_one(
                 name: user.name,
                 id,
             };
-            grant(korc, answer, &grantee, user.roles, &scope)?
+            grant(korc, answer, &grantee, user.roles, &scope)
         }
         None => made.progress.clone(),
     };
@@ -145,7 +145,7 @@ fn clouds(
                 project: PROJECT,
             };
             let values = site.clouds(&[(CLOUD, login)])?;
-            write(korc.recipe, korc.desired, &name, values)
+            Ok(write(korc.recipe, korc.desired, &name, values))
         }
         (Err(progress), _) => {
             keep_secret(korc.recipe, korc.desired, &name);
@@ -171,10 +171,10 @@ pub(super) fn grant(
     user: &Grantee<'_>,
     roles: &[&str],
     scope: &Scope,
-) -> Result<Progress, Failure> {
+) -> Progress {
     let has = match answer {
         Ok(answer) => answer.roles.get(user.id),
-        Err(progress) => return Ok(progress.clone()),
+        Err(progress) => return progress.clone(),
     };
     let lacks = |role: &&&str| has.is_none_or(|roles| !roles.contains(**role));
     let lacking: Vec<&str> = roles.iter().filter(lacks).copied().collect();
@@ -183,9 +183,9 @@ pub(super) fn grant(
             user: user.id.to_owned(),
             role: (*role).to_owned(),
             scope: scope.clone(),
-        })?;
+        });
     }
-    Ok(match lacking.is_empty() {
+    match lacking.is_empty() {
         true => Progress::Ready,
         false => Progress::waiting(
             Reason::WaitingFor("Keystone"),
@@ -195,7 +195,7 @@ pub(super) fn grant(
                 lacking.join(", ")
             ),
         ),
-    })
+    }
 }
 
 /// The application credentials that the user should have now, and the Secret with the one that the service gets.
@@ -224,10 +224,10 @@ fn application_credential(
     let plan = set.plan(rotations.next(), &rotations.named().collect());
     let mut progress = Vec::new();
     for number in plan.wanted {
-        progress.push(one_credential(korc, user, number, may_create)?);
+        progress.push(one_credential(korc, user, number, may_create));
     }
     match plan.handed_out {
-        Some((number, id)) => progress.push(hand_out(korc, user, number, &id)?),
+        Some((number, id)) => progress.push(hand_out(korc, user, number, &id)),
         None => keep_secret(korc.recipe, korc.desired, &user.credentials()),
     }
     Ok(first_unready(progress))
@@ -238,7 +238,7 @@ fn one_credential(
     user: &ServiceUser,
     number: u32,
     may_create: bool,
-) -> Result<Progress, Failure> {
+) -> Progress {
     let namespace = korc.recipe.namespace();
     let name = numbered(user.name, number);
     let own = CloudCredentialsRef {
@@ -253,7 +253,7 @@ fn one_credential(
         },
     )
     .labelled(SERVICE_USER, user.name);
-    let state = korc.want(&name, &body, may_create)?;
+    let state = korc.want(&name, &body, may_create);
     if korc
         .desired
         .wants(&Key::of::<Made<ApplicationCredential>>(namespace, &name))
@@ -262,16 +262,11 @@ fn one_credential(
         korc.desired
             .generate(namespace, &user.secret(number), secret_value(labels));
     }
-    Ok(state.progress)
+    state.progress
 }
 
 /// Writes the Secret with a credential for the service.
-fn hand_out(
-    korc: &mut Korc<'_>,
-    user: &ServiceUser,
-    number: u32,
-    id: &str,
-) -> Result<Progress, Failure> {
+fn hand_out(korc: &mut Korc<'_>, user: &ServiceUser, number: u32, id: &str) -> Progress {
     let name = user.credentials();
     let purpose = "the secret of an application credential";
     let read = SecretValues::read(
@@ -288,7 +283,7 @@ fn hand_out(
         }
         Err(progress) => {
             keep_secret(korc.recipe, korc.desired, &name);
-            Ok(progress)
+            progress
         }
     }
 }

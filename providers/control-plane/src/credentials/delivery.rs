@@ -10,7 +10,7 @@ use c5c3_kinds::{Manifest, Spec};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{
-    DesiredState, Failure, Key, Lookup, Metadata, Owner, Progress, Reason, Resource, SecretValues,
+    DesiredState, Key, Lookup, Metadata, Owner, Progress, Reason, Resource, SecretValues,
 };
 use provider_openstack::opaque;
 
@@ -27,21 +27,18 @@ pub(crate) fn source(name: &str) -> String {
 
 /// Wants a Secret with these values in whichever namespace it is needed. With a store they travel `<name>-source` -> PushSecret ->
 /// store -> ExternalSecret -> Secret, under a path with the control plane's site, cluster, namespace and name.
-///
-/// # Errors
-/// An object can't be written.
 pub(crate) fn deliver(
     recipe: &Recipe<'_>,
     desired: &mut DesiredState,
     name: &str,
     values: BTreeMap<String, Vec<u8>>,
-) -> Result<Progress, Failure> {
+) -> Progress {
     let Some(SecretStore { store, path }) = &recipe.subject.spec.secret_store_ref else {
         return write(recipe, desired, name, values);
     };
     let (namespace, source) = (recipe.namespace(), source(name));
     let keys: Vec<String> = values.keys().cloned().collect();
-    let written = write(recipe, desired, &source, values)?;
+    let written = write(recipe, desired, &source, values);
     match &written {
         Progress::Ready => {
             let path = format!("{path}/{namespace}/{}/{name}", recipe.subject.name());
@@ -52,7 +49,7 @@ pub(crate) fn deliver(
         }
         _ => keep_secret(recipe, desired, name),
     }
-    Ok(written)
+    written
 }
 
 /// These keys of a Secret, each to a property of one path. They go with the PushSecret.
@@ -91,32 +88,29 @@ fn pull(store: &SecretStoreRef, secret: &str, path: &str, keys: &[String]) -> Ex
 }
 
 /// Wants a Secret with these values in the control plane's namespace. Somebody else's Secret is never touched.
-///
-/// # Errors
-/// An object can't be written.
 pub(crate) fn write(
     recipe: &Recipe<'_>,
     desired: &mut DesiredState,
     name: &str,
     values: BTreeMap<String, Vec<u8>>,
-) -> Result<Progress, Failure> {
+) -> Progress {
     let namespace = recipe.namespace();
     match recipe.observed.get::<SecretValues>(namespace, name) {
         Lookup::Unknown(message) => {
             keep_secret(recipe, desired, name);
-            Ok(Progress::Unknown { message })
+            Progress::Unknown { message }
         }
-        Lookup::Found(secret) if !is_ours(recipe, &secret.metadata) => Ok(Progress::failed(
+        Lookup::Found(secret) if !is_ours(recipe, &secret.metadata) => Progress::failed(
             Reason::NameTaken,
             format!(
                 "there is a Secret {name} that isn't this control plane's: delete or rename it, or set korc.enabled to false \
                  and keep the catalogue yourself"
             ),
-        )),
+        ),
         Lookup::Found(_) | Lookup::Missing => {
             let secret = opaque(ObjectMeta::default(), values);
             desired.apply(namespace, name, &secret);
-            Ok(Progress::Ready)
+            Progress::Ready
         }
     }
 }

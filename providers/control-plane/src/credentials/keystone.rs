@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use provider_composer::{ExternalRequest, Failure, Reason};
 use serde::{Deserialize, Serialize};
 
 /// The driver that is meant.
@@ -103,18 +102,4 @@ pub enum Change {
         /// The region's ID, which is its name.
         region: String,
     },
-}
-
-/// A query or call as the driver of a system gets it.
-pub(crate) fn external_request(
-    system: &'static str,
-    content: &impl Serialize,
-) -> Result<ExternalRequest, Failure> {
-    let content = serde_json::to_string(content).map_err(|_| {
-        Failure::new(
-            Reason::InternalError,
-            format!("a query to {system} can't be written"),
-        )
-    })?;
-    Ok(ExternalRequest { system, content })
 }

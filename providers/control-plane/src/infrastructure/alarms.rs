@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use c5c3_api::Condition;
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
-use provider_composer::{DesiredState, Lookup, Progress, Reason, SecretValues, named};
+use provider_composer::{
+    DesiredState, ExternalRequest, Lookup, Progress, Reason, SecretValues, named,
+};
 use provider_openstack::after;
 use serde_json::json;
 
 use super::rabbitmq::CERTIFICATE;
-use crate::credentials::keystone::external_request;
 use crate::credentials::rabbitmq::{Access, Alarm, AlarmResource, Answer, Query, SYSTEM, VALID};
 use crate::graph::Node;
 use crate::node_state::{NodeStates, changed};
@@ -82,9 +83,9 @@ impl Recipe<'_> {
 
     /// RabbitMQ's alarms; missing where it isn't known how to ask.
     fn alarms_in_effect(&self, access: Lookup<Access>) -> Lookup<BTreeSet<Alarm>> {
-        let answer = access.and_then(|access| match external_request(SYSTEM, &Query { access }) {
-            Ok(query) => self.observed.external(query),
-            Err(failure) => Lookup::Unknown(failure.to_string()),
+        let answer = access.and_then(|access| {
+            let query = ExternalRequest::new(SYSTEM, &Query { access });
+            self.observed.external(query)
         });
         let answer: Lookup<Answer> =
             answer.parsed(|_| "RabbitMQ's answer can't be understood".to_owned());
