@@ -28,6 +28,8 @@ pub struct HeadMetadata {
     pub namespace: Option<String>,
     /// Name.
     pub name: String,
+    /// Issued by the API server.
+    pub uid: String,
     /// The same in all calls of one reconcile.
     pub resource_version: String,
     /// Counts up with every change of the spec.

@@ -11,16 +11,9 @@ use serde::Deserialize;
 
 use super::kinds::is_composed;
 use super::usages::{self, ObservedUsage};
-use crate::composite::Metadata;
 
 /// Annotation of a composed resource: its name in the pipeline.
 const COMPOSED_NAME: &str = "crossplane.io/composition-resource-name";
-
-/// A composite resource, of which the metadata are all that matters.
-#[derive(Deserialize)]
-struct Described {
-    metadata: Metadata,
-}
 
 /// A resource that may have been composed.
 #[derive(Deserialize)]
@@ -52,7 +45,7 @@ pub fn observe_deleting(request: &mut Request, response: &mut Response) -> Resul
     if unobserved.is_empty() {
         return Ok(());
     }
-    let Described { metadata } = request.composite()?;
+    let metadata = request.head()?.metadata.clone();
     for (key, object) in unobserved {
         if let Required::Found([found, ..]) = request.required(&key)
             && let Some(name) = composed_name(found, &metadata.uid)
