@@ -3,10 +3,10 @@
 use hyper::Method;
 use provider_control_plane::credentials::keystone::{Answer, Change, Scope};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::error::Error;
+use crate::lists::list;
 use crate::session::Server;
 use crate::url::encoded;
 
@@ -115,18 +115,4 @@ async fn project(keystone: Server<'_>, name: &str) -> Result<String, Error> {
     let found = projects.into_iter().find(|project| project.name == name);
     let project = found.ok_or_else(|| keystone.missing(format!("project {name}")))?;
     Ok(encoded(&project.id))
-}
-
-/// All of a list. One that Keystone cuts short isn't taken for the whole.
-async fn list<T: DeserializeOwned>(
-    keystone: Server<'_>,
-    path: &str,
-    field: &'static str,
-) -> Result<Vec<T>, Error> {
-    let mut reply = keystone.send(Method::GET, path, None, field).await?;
-    if reply["truncated"] == Value::Bool(true) {
-        return Err(keystone.strange(field));
-    }
-    let list = reply.get_mut(field).map(Value::take);
-    serde_json::from_value(list.unwrap_or_default()).map_err(|_| keystone.strange(field))
 }

@@ -1,4 +1,4 @@
-//! Lists of Nova, Neutron and Placement.
+//! Lists of Keystone, Nova, Neutron and Placement.
 
 use hyper::Method;
 use serde::de::DeserializeOwned;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::session::Server;
 
-/// All of a list.
+/// All of a list. One that Keystone cuts short isn't taken for the whole.
 pub(crate) async fn list<T: DeserializeOwned>(
     server: Server<'_>,
     path: &str,
@@ -24,6 +24,9 @@ pub(crate) async fn page<T: DeserializeOwned>(
     field: &'static str,
 ) -> Result<(Vec<T>, bool), Error> {
     let mut reply = server.send(Method::GET, path, None, field).await?;
+    if reply["truncated"] == Value::Bool(true) {
+        return Err(server.strange(field));
+    }
     let links = reply.get(format!("{field}_links"));
     let has_more = links.and_then(Value::as_array);
     let has_more = has_more.is_some_and(|links| !links.is_empty());
