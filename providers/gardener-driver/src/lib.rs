@@ -9,8 +9,6 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use c5c3_api::shoot_kubeconfig::ShootRole;
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
@@ -19,52 +17,32 @@ use kube::client::Body;
 use kube::core::Request;
 use kube::{Client, Config};
 use provider_kubeconfig::garden::{Answer, Issued, Query, SYSTEM, VALID};
-use provider_runtime::{ClusterConfig, Driver, DriverError};
+use provider_runtime::{ClusterConfig, DriverError, TypedDriver};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::de::IgnoredAny;
+use serde_json::json;
 
 /// The driver of Gardener's API.
 pub struct Gardener;
 
-impl Driver for Gardener {
-    fn system(&self) -> &'static str {
-        SYSTEM
-    }
+impl TypedDriver for Gardener {
+    const SYSTEM: &'static str = SYSTEM;
+    const VALIDITY: Duration = Duration::from_secs(VALID as u64);
+    type Query = Query;
+    type Answer = Answer;
+    type Call = IgnoredAny;
 
-    fn validity(&self) -> Duration {
-        Duration::from_secs(VALID.into())
-    }
-
-    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
-        async move {
-            let query: Query = serde_json::from_str(query).map_err(|_| not_understood())?;
-            let answer = answer(&query).await?;
-            serde_json::to_value(answer).map_err(|_| not_understood())
+    async fn answer(&self, query: Query) -> Result<Answer, DriverError> {
+        let client = match client(&query.access.kubeconfig).await {
+            Ok(client) => client,
+            Err(why) => return Ok(Answer::Refused(why)),
+        };
+        let began = Timestamp::now();
+        let (code, body) = exchange(&client, &query).await?;
+        match code {
+            200..300 => issued(&body, began).await,
+            _ => refusal(code, &body),
         }
-        .boxed()
-    }
-
-    fn call<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
-        async { Err(not_understood()) }.boxed()
-    }
-}
-
-fn not_understood() -> DriverError {
-    DriverError::Refused(
-        "a request to Gardener's API isn't valid: run the same version of everything".to_owned(),
-    )
-}
-
-async fn answer(query: &Query) -> Result<Answer, DriverError> {
-    let client = match client(&query.access.kubeconfig).await {
-        Ok(client) => client,
-        Err(why) => return Ok(Answer::Refused(why)),
-    };
-    let began = Timestamp::now();
-    let (code, body) = exchange(&client, query).await?;
-    match code {
-        200..300 => issued(&body, began).await,
-        _ => refusal(code, &body),
     }
 }
 
@@ -111,7 +89,7 @@ async fn exchange(client: &Client, query: &Query) -> Result<(u16, Vec<u8>), Driv
     let how = PostParams::default();
     let body = body.to_string().into_bytes();
     let request = Request::new(shoots).create_subresource(subresource, &query.shoot, &how, body);
-    let request = request.map_err(|_| not_understood())?;
+    let request = request.map_err(|_| DriverError::not_understood(SYSTEM))?;
     let response = client.send(request.map(Body::from)).await;
     let response = response.map_err(|error| match &error {
         kube::Error::Service(error) => unreachable(error.as_ref()),

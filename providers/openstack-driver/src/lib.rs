@@ -8,7 +8,6 @@ mod addresses;
 mod chassis;
 mod clouds;
 mod compute;
-mod content;
 mod error;
 mod exchange;
 mod flavors;
@@ -25,16 +24,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
-use provider_control_plane::credentials::{
-    flavors as nova_flavors, keystone, neutron, rabbitmq as alarms,
-};
+use provider_control_plane::credentials::{flavors as nova_flavors, keystone, neutron};
 use provider_hypervisor_pool::nova;
-use provider_runtime::{Driver, DriverError};
-use serde_json::Value;
+use provider_runtime::{DriverError, TypedDriver};
+use serde_json::{Value, json};
 
-use crate::content::{request, response};
 use crate::error::Error;
 pub use crate::rabbitmq::RabbitMq;
 use crate::session::{Access, Session};
@@ -61,29 +55,6 @@ impl Sessions {
     }
 }
 
-/// Implements a driver by its methods `answer` and `carry_out`. Its responses are valid for so many seconds, if that is given.
-macro_rules! driver {
-    ($type:ident, $system:expr $(, $validity:expr)?) => {
-        impl Driver for $type {
-            fn system(&self) -> &'static str {
-                $system
-            }
-
-            $(fn validity(&self) -> Duration {
-                Duration::from_secs($validity.into())
-            })?
-
-            fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
-                async move { Ok(self.answer(query).await?) }.boxed()
-            }
-
-            fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
-                async move { Ok(self.carry_out(content).await?) }.boxed()
-            }
-        }
-    };
-}
-
 /// The driver of Keystone.
 #[derive(Default)]
 pub struct Keystone(Sessions);
@@ -101,22 +72,23 @@ impl From<keystone::Access> for Access {
     }
 }
 
-impl Keystone {
-    async fn answer(&self, query: &str) -> Result<Value, Error> {
-        let query: keystone::Query = request(query)?;
+impl TypedDriver for Keystone {
+    const SYSTEM: &'static str = keystone::SYSTEM;
+    type Query = keystone::Query;
+    type Answer = keystone::Answer;
+    type Call = keystone::Call;
+
+    async fn answer(&self, query: keystone::Query) -> Result<keystone::Answer, DriverError> {
         let session = self.0.with(query.access.into())?;
         let answer = identity::answer(session.keystone(), &query.scope, query.user.as_deref());
-        response(answer.await?)
+        Ok(answer.await?)
     }
 
-    async fn carry_out(&self, call: &str) -> Result<(), Error> {
-        let call: keystone::Call = request(call)?;
+    async fn carry_out(&self, call: keystone::Call) -> Result<(), DriverError> {
         let session = self.0.with(call.access.into())?;
-        identity::carry_out(session.keystone(), &call.change).await
+        Ok(identity::carry_out(session.keystone(), &call.change).await?)
     }
 }
-
-driver!(Keystone, keystone::SYSTEM);
 
 /// The driver of Nova.
 #[derive(Default)]
@@ -133,42 +105,46 @@ impl Nova {
             neutron: None,
         })
     }
-
-    async fn answer(&self, query: &str) -> Result<Value, Error> {
-        let query: nova::Query = request(query)?;
-        let session = self.session(query.access)?;
-        match query.question {
-            nova::Question::Services => response(compute::services(&session).await?),
-            nova::Question::Aggregates => response(compute::aggregates(&session).await?),
-            nova::Question::Hypervisor { host } => {
-                response(hypervisors::hypervisor(&session, &host).await?)
-            }
-            nova::Question::Hypervisors => response(hypervisors::ids(&session).await?),
-            nova::Question::Servers => response(hypervisors::servers(&session).await?),
-            nova::Question::Members { aggregate } => {
-                response(placement::members(&session, &aggregate).await?)
-            }
-            nova::Question::Occupants { host } => {
-                response(compute::occupants(&session, &host).await?)
-            }
-            nova::Question::Leftovers { hosts } => {
-                response(placement::leftovers(&session, &hosts).await?)
-            }
-            nova::Question::Traits { traits } => {
-                response(placement::with_traits(&session, &traits).await?)
-            }
-            nova::Question::Chassis { hosts } => response(chassis::of(&session, &hosts).await?),
-        }
-    }
-
-    async fn carry_out(&self, call: &str) -> Result<(), Error> {
-        let call: nova::Call = request(call)?;
-        let session = self.session(call.access)?;
-        compute::carry_out(&session, &call.change).await
-    }
 }
 
-driver!(Nova, nova::SYSTEM, nova::VALID);
+impl TypedDriver for Nova {
+    const SYSTEM: &'static str = nova::SYSTEM;
+    const VALIDITY: Duration = Duration::from_secs(nova::VALID as u64);
+    type Query = nova::Query;
+    type Answer = Value;
+    type Call = nova::Call;
+
+    async fn answer(&self, query: nova::Query) -> Result<Value, DriverError> {
+        let session = self.session(query.access)?;
+        Ok(match query.question {
+            nova::Question::Services => json!(compute::services(&session).await?),
+            nova::Question::Aggregates => json!(compute::aggregates(&session).await?),
+            nova::Question::Hypervisor { host } => {
+                json!(hypervisors::hypervisor(&session, &host).await?)
+            }
+            nova::Question::Hypervisors => json!(hypervisors::ids(&session).await?),
+            nova::Question::Servers => json!(hypervisors::servers(&session).await?),
+            nova::Question::Members { aggregate } => {
+                json!(placement::members(&session, &aggregate).await?)
+            }
+            nova::Question::Occupants { host } => {
+                json!(compute::occupants(&session, &host).await?)
+            }
+            nova::Question::Leftovers { hosts } => {
+                json!(placement::leftovers(&session, &hosts).await?)
+            }
+            nova::Question::Traits { traits } => {
+                json!(placement::with_traits(&session, &traits).await?)
+            }
+            nova::Question::Chassis { hosts } => json!(chassis::of(&session, &hosts).await?),
+        })
+    }
+
+    async fn carry_out(&self, call: nova::Call) -> Result<(), DriverError> {
+        let session = self.session(call.access)?;
+        Ok(compute::carry_out(&session, &call.change).await?)
+    }
+}
 
 /// The driver of Neutron.
 #[derive(Default)]
@@ -181,23 +157,26 @@ impl Neutron {
             ..access.keystone.into()
         })
     }
-
-    async fn answer(&self, query: &str) -> Result<Value, Error> {
-        let query: neutron::Query = request(query)?;
-        let session = self.session(query.access)?;
-        let server = session.neutron().ok_or(Error::NotUnderstood)?;
-        response(network::answer(server, &query.question).await?)
-    }
-
-    async fn carry_out(&self, call: &str) -> Result<(), Error> {
-        let call: neutron::Call = request(call)?;
-        let session = self.session(call.access)?;
-        let server = session.neutron().ok_or(Error::NotUnderstood)?;
-        network::carry_out(server, &call.change).await
-    }
 }
 
-driver!(Neutron, neutron::SYSTEM);
+impl TypedDriver for Neutron {
+    const SYSTEM: &'static str = neutron::SYSTEM;
+    type Query = neutron::Query;
+    type Answer = neutron::Answer;
+    type Call = neutron::Call;
+
+    async fn answer(&self, query: neutron::Query) -> Result<neutron::Answer, DriverError> {
+        let session = self.session(query.access)?;
+        let server = session.neutron().ok_or(Error::NotUnderstood)?;
+        Ok(network::answer(server, &query.question).await?)
+    }
+
+    async fn carry_out(&self, call: neutron::Call) -> Result<(), DriverError> {
+        let session = self.session(call.access)?;
+        let server = session.neutron().ok_or(Error::NotUnderstood)?;
+        Ok(network::carry_out(server, &call.change).await?)
+    }
+}
 
 /// The driver of Nova's flavors.
 #[derive(Default)]
@@ -210,20 +189,21 @@ impl Flavors {
             ..access.keystone.into()
         })
     }
-
-    async fn answer(&self, query: &str) -> Result<Value, Error> {
-        let query: nova_flavors::Query = request(query)?;
-        let session = self.session(query.access)?;
-        response(flavors::extra_specs(&session, &query.flavor).await?)
-    }
-
-    async fn carry_out(&self, call: &str) -> Result<(), Error> {
-        let call: nova_flavors::Call = request(call)?;
-        let session = self.session(call.access)?;
-        flavors::set_extra_specs(&session, &call.flavor, &call.specs).await
-    }
 }
 
-driver!(Flavors, nova_flavors::SYSTEM);
+impl TypedDriver for Flavors {
+    const SYSTEM: &'static str = nova_flavors::SYSTEM;
+    type Query = nova_flavors::Query;
+    type Answer = BTreeMap<String, String>;
+    type Call = nova_flavors::Call;
 
-driver!(RabbitMq, alarms::SYSTEM, alarms::VALID);
+    async fn answer(&self, query: nova_flavors::Query) -> Result<Self::Answer, DriverError> {
+        let session = self.session(query.access)?;
+        Ok(flavors::extra_specs(&session, &query.flavor).await?)
+    }
+
+    async fn carry_out(&self, call: nova_flavors::Call) -> Result<(), DriverError> {
+        let session = self.session(call.access)?;
+        Ok(flavors::set_extra_specs(&session, &call.flavor, &call.specs).await?)
+    }
+}

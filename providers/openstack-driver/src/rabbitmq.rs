@@ -1,15 +1,18 @@
 //! The driver of RabbitMQ's management API, as far as its alarms are read
 //! (<https://www.rabbitmq.com/docs/http-api-reference#get-apihealthchecksalarms>).
 
+use std::time::Duration;
+
 use hyper::Method;
 use provider_control_plane::credentials::rabbitmq::{
-    Access, Alarm, AlarmResource, Answer, Member, Query,
+    Access, Alarm, AlarmResource, Answer, Member, Query, SYSTEM, VALID,
 };
+use provider_runtime::{DriverError, TypedDriver};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::addresses::Addresses;
-use crate::content::{request, response};
 use crate::error::Error;
 use crate::exchange::{Connections, Endpoint, Exchange};
 
@@ -22,15 +25,16 @@ const WHAT: &str = "the request for its alarms";
 /// The driver of RabbitMQ's management API. Each request has a connection of its own.
 pub struct RabbitMq;
 
-impl RabbitMq {
-    pub(crate) async fn answer(&self, query: &str) -> Result<Value, Error> {
-        let query: Query = request(query)?;
-        let alarms = alarms(query.access).await;
-        response(alarms.unwrap_or_else(|error| Answer::Unknown(error.to_string())))
-    }
+impl TypedDriver for RabbitMq {
+    const SYSTEM: &'static str = SYSTEM;
+    const VALIDITY: Duration = Duration::from_secs(VALID as u64);
+    type Query = Query;
+    type Answer = Answer;
+    type Call = IgnoredAny;
 
-    pub(crate) async fn carry_out(&self, _: &str) -> Result<(), Error> {
-        Err(Error::NotUnderstood)
+    async fn answer(&self, query: Query) -> Result<Answer, DriverError> {
+        let alarms = alarms(query.access).await;
+        Ok(alarms.unwrap_or_else(|error| Answer::Unknown(error.to_string())))
     }
 }
 

@@ -5,8 +5,6 @@ use provider_runtime::DriverError;
 /// Why a database can't be asked or called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("a query or call of OVSDB isn't valid: run the same version of everything")]
-    NotUnderstood,
     #[error(
         "the certificate, key or ca.crt of OVN's clients isn't valid PEM: write the Secret again"
     )]
@@ -25,7 +23,7 @@ impl From<Error> for DriverError {
     fn from(error: Error) -> Self {
         let message = error.to_string();
         match error {
-            Error::NotUnderstood | Error::NoCertificate => Self::Refused(message),
+            Error::NoCertificate => Self::Refused(message),
             Error::Unreachable { .. }
             | Error::Slow { .. }
             | Error::Strange { .. }

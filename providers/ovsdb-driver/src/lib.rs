@@ -8,12 +8,9 @@ mod tables;
 
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::future::{BoxFuture, join_all};
+use futures::future::join_all;
 use provider_ovn::ovsdb::{Access, Answer, Query, Removal, SYSTEM, VALID};
-use provider_runtime::{Driver, DriverError};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use provider_runtime::{DriverError, TypedDriver};
 
 use crate::connection::Connection;
 use crate::error::Error;
@@ -21,45 +18,28 @@ use crate::error::Error;
 /// The driver of OVSDB.
 pub struct Ovsdb;
 
-impl Driver for Ovsdb {
-    fn system(&self) -> &'static str {
-        SYSTEM
-    }
+impl TypedDriver for Ovsdb {
+    const SYSTEM: &'static str = SYSTEM;
+    const VALIDITY: Duration = Duration::from_secs(VALID as u64);
+    type Query = Query;
+    type Answer = Answer;
+    type Call = Removal;
 
-    fn validity(&self) -> Duration {
-        Duration::from_secs(VALID.into())
-    }
-
-    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
-        async move {
-            let answer = observe(&parsed(query)?).await?;
-            Ok(serde_json::to_value(answer).map_err(|_| Error::NotUnderstood)?)
+    async fn answer(&self, query: Query) -> Result<Answer, DriverError> {
+        let database = &query.access.database;
+        let (mut connection, mut answer) = connect(&query.access).await?;
+        match query.chassis {
+            true => tables::chassis(&mut connection, database, &mut answer).await?,
+            false => answer.behind = tables::behind(&mut connection, database).await?,
         }
-        .boxed()
+        Ok(answer)
     }
 
-    fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
-        async move {
-            let Removal { access, system_id } = parsed(content)?;
-            let (mut connection, _) = connect(&access).await?;
-            Ok(tables::remove(&mut connection, &access.database, &system_id).await?)
-        }
-        .boxed()
+    async fn carry_out(&self, call: Removal) -> Result<(), DriverError> {
+        let Removal { access, system_id } = call;
+        let (mut connection, _) = connect(&access).await?;
+        Ok(tables::remove(&mut connection, &access.database, &system_id).await?)
     }
-}
-
-fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    serde_json::from_str(text).map_err(|_| Error::NotUnderstood)
-}
-
-async fn observe(query: &Query) -> Result<Answer, Error> {
-    let database = &query.access.database;
-    let (mut connection, mut answer) = connect(&query.access).await?;
-    match query.chassis {
-        true => tables::chassis(&mut connection, database, &mut answer).await?,
-        false => answer.behind = tables::behind(&mut connection, database).await?,
-    }
-    Ok(answer)
 }
 
 /// A connection with a member that has a majority, the leader if it answers, and what all members say of themselves.

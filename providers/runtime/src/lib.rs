@@ -27,7 +27,7 @@ mod testing;
 
 pub use apply::applied;
 pub use controller::run_until;
-pub use driver::{Driver, DriverError};
+pub use driver::{Driver, DriverError, TypedDriver};
 pub use error::{ConfigError, RunError};
 pub use kubeconfig::ClusterConfig;
 pub use options::{DEFAULT_ADDRESS, Leadership, Options};
