@@ -53,23 +53,21 @@ pub fn compose(recipe: &Recipe<'_>, states: &NodeStates, desired: &mut DesiredSt
         return Networks::default();
     }
     let korc = Korc::new(recipe, desired);
-    let (calls, [external, first]) = match reach(&korc, states) {
+    let [external, first] = match reach(&korc, states) {
         Ok(neutron) => {
             let external = name.map(|name| neutron.external(&korc, name));
             let first = first.map(|first| neutron.first(&korc, name, first));
             let steps = external.iter().chain(&first);
-            let changes = steps.filter_map(|(change, _)| change.clone());
-            let calls: Vec<_> = changes.map(|change| neutron.call(change)).collect();
-            (calls, [external, first].map(|step| step.map(|(_, it)| it)))
+            for change in steps.filter_map(|(change, _)| change.clone()) {
+                korc.desired.call(neutron.call(change));
+            }
+            [external, first].map(|step| step.map(|(_, it)| it))
         }
         Err(progress) => {
             let external = name.map(|_| progress.clone());
-            (Vec::new(), [external, first.map(|_| progress)])
+            [external, first.map(|_| progress)]
         }
     };
-    for call in calls {
-        desired.call(call);
-    }
     Networks { external, first }
 }
 

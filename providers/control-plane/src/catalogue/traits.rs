@@ -48,7 +48,7 @@ pub(super) fn require(
         },
         Err(progress) => return progress,
     };
-    let (mut calls, mut all) = (Vec::new(), Vec::new());
+    let mut all = Vec::new();
     for (name, mut specs) in wanted {
         let Some(flavor) = korc.id::<Made<Flavor>>(name) else {
             continue;
@@ -70,11 +70,8 @@ pub(super) fn require(
                 flavor,
                 specs,
             };
-            calls.push(ExternalRequest::new(SYSTEM, &call));
+            korc.desired.call(ExternalRequest::new(SYSTEM, &call));
         }
-    }
-    for call in calls {
-        desired.call(call);
     }
     first_unready(all)
 }
