@@ -1,5 +1,6 @@
 //! Who asked a cluster for what: the API server's audit log, at its Metadata level.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -43,8 +44,21 @@ impl Request {
     }
 }
 
+/// The size in megabytes at which an API server begins another log: more than any scenario writes. By default it is 100, and [`Log`] reads
+/// the first one alone.
+const LARGEST: &str = "1000000";
+
+/// The options of the API server of the cluster with this folder, where it finds the policy and keeps its audit log.
+pub(crate) fn options(folder: &Path) -> Result<[(&'static str, OsString); 3]> {
+    Ok([
+        ("audit-policy-file", policy(folder)?.into()),
+        ("audit-log-path", log(folder).into()),
+        ("audit-log-maxsize", LARGEST.into()),
+    ])
+}
+
 /// Writes the policy into a cluster's folder: one line for each answer that is about objects.
-pub(crate) fn policy(folder: &Path) -> Result<PathBuf> {
+fn policy(folder: &Path) -> Result<PathBuf> {
     let policy = json!({
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
@@ -62,7 +76,7 @@ pub(crate) fn policy(folder: &Path) -> Result<PathBuf> {
 }
 
 /// Where a cluster with this folder keeps its audit log.
-pub(crate) fn log(folder: &Path) -> PathBuf {
+fn log(folder: &Path) -> PathBuf {
     folder.join("audit.jsonl")
 }
 
@@ -192,6 +206,16 @@ mod tests {
             "verb": verb, "requestReceivedTimestamp": "2026-01-01T00:00:00.000000Z", "user": {"username": "a"},
         });
         format!("{event}\n")
+    }
+
+    #[test]
+    fn log_of_an_api_server_stays_one_file() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let mut options = options(folder.path())?.into_iter();
+        let largest = options.find(|(name, _)| *name == "audit-log-maxsize");
+        let megabytes = largest.and_then(|(_, value)| value.to_str()?.parse::<u32>().ok());
+        assert!(megabytes >= Some(100_000), "{megabytes:?}");
+        Ok(())
     }
 
     #[test]

@@ -148,9 +148,10 @@ impl Cluster {
             .flag("allow-privileged", "true")
             .flag("service-account-issuer", "https://kubernetes.default.svc")
             .flag("service-account-key-file", &verifying_key)
-            .flag("service-account-signing-key-file", &signing_key)
-            .flag("audit-policy-file", audit::policy(&folder)?)
-            .flag("audit-log-path", audit::log(&folder));
+            .flag("service-account-signing-key-file", &signing_key);
+        let program = audit::options(&folder)?
+            .into_iter()
+            .fold(program, |program, (name, value)| program.flag(name, value));
         let server = format!("kube-apiserver-{name}");
         machine.start(&server, &program)?;
 
