@@ -10,8 +10,9 @@ const POD: Kind = kind("v1", "Pod");
 const LAST: i64 = 3;
 
 /// The modules in which the tasks of a tenant are, each with its text.
-pub const MODULES: [(&str, &str); 3] = [
+pub const MODULES: [(&str, &str); 4] = [
     ("apis", include_str!("apis.py")),
+    ("blockstorage", include_str!("blockstorage.py")),
     ("vnc", include_str!("vnc.py")),
     ("tenant", include_str!("tenant.py")),
 ];
