@@ -55,6 +55,11 @@ impl Ceph {
         format!("[v2:{0}:3300,v1:{0}:6789]", self.address)
     }
 
+    /// The identifier by which services tell it from another Ceph, for instance Cinder before it clones an image.
+    pub fn id(&self) -> Result<String> {
+        self.run(&["ceph", "fsid"])
+    }
+
     /// The address of its monitor, manager and OSD.
     pub fn address(&self) -> Ipv4Addr {
         self.address

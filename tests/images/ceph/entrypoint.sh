@@ -4,7 +4,7 @@
 set -eu
 cat > /etc/ceph/ceph.conf <<CONF
 [global]
-fsid = 5f7cb3f4-6e5d-4f0d-9d6e-c5c3c5c3c5c3
+fsid = $(cat /proc/sys/kernel/random/uuid)
 mon_initial_members = a
 mon_host = [v2:${ADDRESS}:3300,v1:${ADDRESS}:6789]
 mon_allow_pool_size_one = true

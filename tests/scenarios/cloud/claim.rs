@@ -100,6 +100,10 @@ async fn from_a_claim(lab: &Lab, cloud: Cloud) -> Result<()> {
     let [(_, ceph), (_, other)] = site.storages()? else {
         bail!("there aren't two storage clusters")
     };
+    ensure!(
+        ceph.id()? != other.id()?,
+        "both storage clusters have the same Ceph"
+    );
     ceph.make_pool(FOREIGN)?;
     ceph.make_image(FOREIGN, "kept")?;
     let tenant = Tenant {
