@@ -1,5 +1,7 @@
 //! What is passed on to every service alike.
 
+use std::collections::BTreeSet;
+
 use c5c3_api::control_plane::Overrides;
 use c5c3_api::hypervisor::FIRST_CELL;
 use c5c3_api::parts::{
@@ -11,7 +13,7 @@ use c5c3_kinds::cert_manager::Certificate;
 use provider_composer::DesiredState;
 use provider_openstack::table::{MEMCACHED, Tags};
 use provider_openstack::{
-    KEYSTONE, PublishedImage, ServiceDefinition, dependency_kinds, keystone_credentials,
+    KEYSTONE, Options, PublishedImage, ServiceDefinition, dependency_kinds, keystone_credentials,
 };
 
 use crate::graph::{Node, Step};
@@ -39,18 +41,34 @@ impl Recipe<'_> {
                 global.policy_overrides.as_ref(),
                 overrides.policy_overrides.as_ref(),
             ),
-            extra_config: self.extra_config(service, overrides),
+            extra_config: self.extra_config(service, tags, overrides),
             extra_config_secrets: overrides.extra_config_secrets.clone(),
             depends_on: self.depends_on(step),
         }
     }
 
-    /// The options of a service that its user sets, and those that set the quotas of projects.
-    fn extra_config(&self, service: &ServiceDefinition, overrides: &Overrides) -> ExtraConfig {
-        let mut options = self.spec().bootstrap.quotas.options_of(service.name);
-        for (section, said) in &overrides.extra_config.0 {
-            let section = options.0.entry(section.clone()).or_default();
-            section.extend(said.clone());
+    /// The options of a service that its user sets, and those that set the quotas of projects. An option that the user sets by a name that
+    /// it had before, or in a Secret, is no quota's: the service's operator takes its name of now, and refuses to have it twice.
+    fn extra_config(
+        &self,
+        service: &ServiceDefinition,
+        tags: &Tags,
+        overrides: &Overrides,
+    ) -> ExtraConfig {
+        let mut options = overrides.extra_config.clone();
+        let ExtraConfig(quotas) = self.spec().bootstrap.quotas.options_of(service.name);
+        if quotas.is_empty() {
+            return options;
+        }
+        let given = given(service, tags, overrides);
+        for (section, quotas) in quotas {
+            for (option, most) in quotas {
+                let place = (section.clone(), option);
+                if !given.contains(&place) {
+                    let (section, option) = place;
+                    options.0.entry(section).or_default().insert(option, most);
+                }
+            }
         }
         options
     }
@@ -189,6 +207,30 @@ pub(super) fn consoles_of(cell: &str) -> String {
 /// The Secret with the certificate of a service's public host name.
 fn public_secret(service: &str) -> String {
     format!("{service}-public-tls")
+}
+
+/// The options that a user gives a service, by section and name, as its release calls them.
+fn given(
+    service: &ServiceDefinition,
+    tags: &Tags,
+    overrides: &Overrides,
+) -> BTreeSet<(String, String)> {
+    let known = Options::of(service.name, tags.release);
+    let shown = overrides.extra_config.0.iter();
+    let shown = shown.flat_map(|(section, options)| {
+        let options = options.keys();
+        options.map(move |option| (section, option))
+    });
+    let secret = overrides.extra_config_secrets.iter();
+    let secret = secret.map(|given| (&given.section, &given.option));
+    let all = shown.chain(secret);
+    all.map(
+        |(section, option)| match known.map(|known| known.find(section, option)) {
+            Some(Ok(now)) => (now.section.to_owned(), now.name.to_owned()),
+            Some(Err(_)) | None => (section.clone(), option.clone()),
+        },
+    )
+    .collect()
 }
 
 /// Rules of the control plane, and those of a service, which win.

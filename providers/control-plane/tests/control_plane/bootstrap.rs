@@ -301,3 +301,28 @@ fn quotas_are_options_of_services_where_extra_config_says_nothing_else() {
     );
     assert_eq!(options(Node::Glance), Value::Null);
 }
+
+/// The operator of a service refuses an option that is given twice, and takes the name of now where it is given by two.
+#[test]
+fn quotas_set_no_option_that_is_given_by_a_former_name_or_in_a_secret() {
+    let ports = json!({
+        "section": "quotas", "option": "quota_port",
+        "secretKeyRef": { "name": "limits", "key": "ports" },
+    });
+    let stage = Stage::running(json!({
+        "bootstrap": { "quotas": { "servers": 50, "vcpus": 100, "ports": 5, "routers": 3 } },
+        "services": {
+            "nova": { "extraConfig": { "DEFAULT": { "quota_instances": "7" } } },
+            "neutron": { "extraConfigSecrets": [ports] },
+        },
+    }));
+    let options = |node| stage.object(node).unwrap()["spec"]["extraConfig"].clone();
+    assert_eq!(
+        options(Node::Nova),
+        json!({ "DEFAULT": { "quota_instances": "7" }, "quota": { "cores": "100" } })
+    );
+    assert_eq!(
+        options(Node::Neutron),
+        json!({ "quotas": { "quota_router": "3" } })
+    );
+}
