@@ -292,15 +292,20 @@ impl Input for OpenStackPresets {
     const KIND: &'static str = "OpenStackPresets";
 
     fn fields() -> &'static Fields {
-        static FIELDS: LazyLock<Fields> =
-            LazyLock::new(|| Fields::of::<OpenStackPresets>(&["backup.s3", "sizes.*.services"]));
+        static FIELDS: LazyLock<Fields> = LazyLock::new(|| {
+            let paths = ["backup.s3", "sizes.*.bootstrap.quotas", "sizes.*.services"];
+            Fields::of::<OpenStackPresets>(&paths)
+        });
         &FIELDS
     }
 
     fn check(&self) -> Result<(), Fatal> {
         self.bootstrap.check()?;
         let mut sizes = self.sizes.iter();
-        sizes.try_for_each(|(size, preset)| preset.storage.check(*size))
+        sizes.try_for_each(|(size, preset)| {
+            preset.bootstrap.check(*size)?;
+            preset.storage.check(*size)
+        })
     }
 }
 

@@ -87,6 +87,21 @@ impl BootstrapPreset {
     }
 }
 
+impl SizeBootstrap {
+    /// Checks what a ControlPlane would be refused for.
+    ///
+    /// # Errors
+    /// A quota is less than no limit.
+    pub(super) fn check(&self, size: Size) -> Result<(), Fatal> {
+        self.quotas.too_low().map_or(Ok(()), |(field, most)| {
+            Err(Fatal::new(format!(
+                "sizes.{}.bootstrap.quotas.{field} of the Composition's input is {most}: set -1 for no limit, or 0 or more",
+                name_of(size)
+            )))
+        })
+    }
+}
+
 impl OpenStackPresets {
     /// What a size has of the flavors and images. It may still name images that the site has no more.
     ///

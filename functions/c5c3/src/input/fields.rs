@@ -1,7 +1,7 @@
 //! Fields of an input that no type has.
 //!
 //! A type that is part of another (`serde(flatten)`), such as what is said of every service, is read from all fields that are left, so
-//! that no field there is unknown to serde. Each name there is therefore looked up in the input's own schema, as `c5c3 plan` does. All
+//! that no field there is unknown to serde, and neither is one of quotas, which are read as a map. Each name there is therefore looked up in the input's own schema, as `c5c3 plan` does. All
 //! other types refuse unknown fields when they are read, so that their values are skipped.
 
 use std::fmt;
@@ -286,7 +286,7 @@ mod tests {
     fn unknown_fields_are_refused_in_every_object(#[case] accepted: Vec<String>) {
         assert!(
             accepted.is_empty(),
-            "`Input::fields` lacks types with flattened parts: add the paths of {accepted:?}"
+            "`Input::fields` lacks types with flattened parts, or maps: add the paths of {accepted:?}"
         );
     }
 

@@ -79,6 +79,9 @@ const COUNTS: [Counts; 3] = [
 /// Cinder otherwise takes the defaults that its options had when its database was created (`DbQuotaDriver.get_defaults`).
 const CINDER_READS_OPTIONS: (&str, &str) = ("use_default_quota_class", "false");
 
+/// The quota that is no limit.
+const NO_LIMIT: i32 = -1;
+
 /// The most of each that a project may have, by what is counted; -1 is no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -91,6 +94,13 @@ impl Quotas {
         let mut all = others.0.clone();
         all.extend(self.0.clone());
         Self(all)
+    }
+
+    /// The first that is lower than no limit, with its field: the API server refuses it.
+    pub fn too_low(&self) -> Option<(&str, i32)> {
+        let mut all = self.0.iter();
+        let low = all.find(|(_, most)| **most < NO_LIMIT);
+        low.map(|(field, most)| (field.as_str(), *most))
     }
 
     /// The options of a service, by its name, that set what the service counts.
@@ -127,7 +137,7 @@ impl JsonSchema for Quotas {
                     "description": format!("{what}."),
                     "type": "integer",
                     "format": "int32",
-                    "minimum": -1,
+                    "minimum": NO_LIMIT,
                     "maximum": i32::MAX,
                 });
                 ((*field).to_owned(), schema)
@@ -171,6 +181,13 @@ mod tests {
             options(&json!({ "volumesGB": 5000 }), "cinder"),
             json!({ "DEFAULT": { "quota_gigabytes": "5000", "use_default_quota_class": "false" } })
         );
+    }
+
+    #[test]
+    fn quotas_that_are_lower_than_no_limit_are_found() {
+        let said = quotas(&json!({ "servers": -1, "vcpus": -2, "volumes": 0 }));
+        assert_eq!(said.too_low(), Some(("vcpus", -2)));
+        assert_eq!(quotas(&json!({ "servers": -1 })).too_low(), None);
     }
 
     #[test]

@@ -113,6 +113,19 @@ fn a_field_that_no_service_has_is_refused(
     );
 }
 
+#[rstest]
+#[case::unknown(json!({"server": 5}), "input: sizes.small.bootstrap.quotas.server: unknown field")]
+#[case::too_low(
+    json!({"servers": -2}),
+    "sizes.small.bootstrap.quotas.servers of the Composition's input is -2: set -1 for no limit, or 0 or more"
+)]
+fn quota_that_no_control_plane_takes_is_refused(#[case] quotas: Value, #[case] sentence: &str) {
+    let mut call = call("customer-b-staging");
+    let size = &mut call.input.as_mut().unwrap()["sizes"]["small"];
+    size["bootstrap"] = json!({ "quotas": quotas });
+    assert_eq!(call.run().fatal.as_deref(), Some(sentence));
+}
+
 #[test]
 fn a_composition_for_another_kind_is_told_which_kinds_there_are() {
     let mut call = call("customer-b-staging");
