@@ -181,44 +181,18 @@ pub struct SizePreset {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StorageLimits {
-    /// Of volumes. A claim's own quota counts where it is lower.
+    /// Of volumes; 0 is no limit. A claim's own quota counts where it is lower.
     #[serde(rename = "volumesGB")]
-    #[schemars(range(min = 1))]
     pub volumes: Option<u64>,
-    /// Of images.
+    /// Of images; 0 is no limit.
     #[serde(rename = "imagesGB")]
-    #[schemars(range(min = 1))]
     pub images: Option<u64>,
-    /// Of ephemeral disks.
+    /// Of ephemeral disks; 0 is no limit.
     #[serde(rename = "ephemeralGB")]
-    #[schemars(range(min = 1))]
     pub ephemeral: Option<u64>,
     /// Of backups of volumes, by default as of volumes; with 0 no further claim may have any. A claim's own quota counts where it is lower.
     #[serde(rename = "backupsGB")]
     pub backups: Option<u64>,
-}
-
-impl StorageLimits {
-    /// Checks that no limit is 0, except that of backups, by which claims have none. To Ceph, 0 is no quota, and it is lower than the
-    /// quota that a claim asks for.
-    ///
-    /// # Errors
-    /// A limit is 0.
-    fn check(&self, size: Size) -> Result<(), Fatal> {
-        let limits = [
-            ("volumesGB", self.volumes),
-            ("imagesGB", self.images),
-            ("ephemeralGB", self.ephemeral),
-        ];
-        let zero = limits.into_iter().find(|(_, limit)| *limit == Some(0));
-        zero.map_or(Ok(()), |(field, _)| {
-            Err(Fatal::new(format!(
-                "sizes.{}.storage.{field} of the Composition's input is 0: set 1 or more, or remove it where claims of this size may \
-                 store any amount",
-                name_of(size)
-            )))
-        })
-    }
 }
 
 /// Cortex of one size.
@@ -302,10 +276,7 @@ impl Input for OpenStackPresets {
     fn check(&self) -> Result<(), Fatal> {
         self.bootstrap.check()?;
         let mut sizes = self.sizes.iter();
-        sizes.try_for_each(|(size, preset)| {
-            preset.bootstrap.check(*size)?;
-            preset.storage.check(*size)
-        })
+        sizes.try_for_each(|(size, preset)| preset.bootstrap.check(*size))
     }
 }
 

@@ -153,14 +153,15 @@ impl Recipe<'_> {
             Rbd::Volumes => (limits.volumes, claim.volume_pool.quota_gb),
             Rbd::Images => (limits.images, 0),
             Rbd::Ephemeral => (limits.ephemeral, 0),
-            // To Ceph, 0 is no quota: where no new claim may have backups, those that are there may take as much as volumes.
+            // Where no new claim may have backups, those that are there may take as much as volumes.
             Rbd::Backups => (
                 limits.backups.filter(|limit| *limit > 0).or(limits.volumes),
                 claim.backup_pool.quota_gb,
             ),
         };
-        let asked = Some(asked).filter(|quota| *quota > 0);
-        Ok(limit.into_iter().chain(asked).min())
+        // To Ceph, 0 is no quota.
+        let quotas = limit.into_iter().chain([asked]);
+        Ok(quotas.filter(|quota| *quota > 0).min())
     }
 
     /// Says which pools keep their quotas, and how to lower them.

@@ -66,7 +66,7 @@ fn annotate(call: &mut Call, accepted: &str) {
 #[case::stays(Some(100), Some(100), json!("100G"), None)]
 #[case::does_not_fall(Some(100), Some(50), json!("100G"), Some("the quota 100G instead of 50G"))]
 #[case::is_lifted(Some(100), None, json!("0"), None)]
-#[case::is_lifted_by_zero(Some(100), Some(0), json!("0G"), None)]
+#[case::is_lifted_by_zero(Some(100), Some(0), json!("0"), None)]
 #[case::is_not_set_later(None, Some(50), Value::Null, Some("no quota instead of 50G"))]
 #[case::is_not_there(None, None, Value::Null, None)]
 fn pool_quota_only_rises_by_itself(
