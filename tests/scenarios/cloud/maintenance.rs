@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::backup::asked;
 
 const CRON_JOB: Kind = kind("batch/v1", "CronJob");
+const DATABASE: Kind = kind("k8s.mariadb.com/v1alpha1", "Database");
 const DEPLOYMENT: Kind = kind("apps/v1", "Deployment");
 const NEUTRON: Kind = kind("neutron.openstack.c5c3.io/v1alpha1", "Neutron");
 const NOVA: Kind = kind("nova.openstack.c5c3.io/v1alpha1", "Nova");
@@ -33,6 +34,7 @@ async fn repairs_the_northbound_database(cloud: &Cloud) -> Result<()> {
     let ports = |condition: &[&str]| -> Result<BTreeSet<String>> {
         let find = [
             "ovn-nbctl",
+            "--timeout=30",
             "--bare",
             "--columns=name",
             "find",
@@ -48,7 +50,7 @@ async fn repairs_the_northbound_database(cloud: &Cloud) -> Result<()> {
     let lost = lost
         .first()
         .context("no network has a port of the metadata API")?;
-    member.run(&["ovn-nbctl", "lsp-del", lost])?;
+    member.run(&["ovn-nbctl", "--timeout=30", "lsp-del", lost])?;
     let asks = json!({ "neutron.openstack.c5c3.io/repair-ovn": "1" });
     let asks = json!({ "metadata": { "annotations": asks } });
     cloud.cluster.edit(NEUTRON, NEUTRON_NAME, asks).await?;
@@ -74,9 +76,16 @@ async fn deletes_a_cell(cloud: &Cloud) -> Result<()> {
          ORDER BY id LIMIT 1";
     asked(cloud, moves).await?;
     has_cells(cloud, &["cell1"]).await?;
-    let conductor = "openstack/nova-cell2-conductor";
-    eventually("the cell's conductor is deleted", minutes(1), async || {
-        cloud.cluster.gone(DEPLOYMENT, conductor).await
+    // Only once mariadb-operator has let the object go, it is certain that it doesn't drop the database.
+    let objects = [
+        (DEPLOYMENT, "openstack/nova-cell2-conductor"),
+        (DATABASE, "openstack/nova-cell2"),
+    ];
+    eventually("the cell's objects are deleted", minutes(2), async || {
+        for (kind, name) in objects {
+            cloud.cluster.gone(kind, name).await?;
+        }
+        Ok(())
     })
     .await?;
     let left = "SELECT GROUP_CONCAT(name ORDER BY name) FROM nova_api.cell_mappings; SHOW DATABASES LIKE 'nova_cell2'";
