@@ -1,7 +1,7 @@
 //! The path of what agents on hypervisors need: pushed from the control plane's cluster into a secret store, pulled from it
 //! into the cluster of each hypervisor pool. No value passes through this function.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::HypervisorClusterSpec;
 use c5c3_api::control_plane::ComputeCell;
@@ -14,6 +14,9 @@ use super::control_plane::is_active;
 use crate::composed::{Composed, REFRESH};
 use crate::manifest::Manifest;
 use crate::pools::Named;
+
+/// The ControlPlane's condition that holds once Nova has all its cells.
+const NOVA_READY: &str = "NovaReady";
 
 /// A Secret that an operator writes beside the control plane, for agents.
 struct Source {
@@ -36,7 +39,7 @@ impl Source {
 
     /// What Nova writes for the nodes of a cell.
     fn of_cell(cell: &str) -> Self {
-        let mut source = Self::new(format!("nova-{cell}-compute"), "NovaReady", "nova");
+        let mut source = Self::new(format!("nova-{cell}-compute"), NOVA_READY, "nova");
         source.labels.insert(CELL, cell.to_owned());
         source
     }
@@ -68,11 +71,15 @@ impl Recipe<'_> {
             .collect();
         let mut sources = Vec::new();
         let mut waiting = Vec::new();
+        let added = match cells {
+            [] => BTreeSet::new(),
+            _ => self.existing.cells_with(NOVA_READY, request),
+        };
         let all = self.sources(cells).into_iter();
         for source in all.filter(|_| !pools.is_empty()) {
             let exists = match source.cell() {
                 None | Some(FIRST_CELL) => self.existing.is_true(source.condition),
-                Some(cell) => self.existing.is_true_with(source.condition, cell, request),
+                Some(cell) => added.contains(cell),
             };
             let push = self.push_source(&source);
             let resource = format!("push-agents-{}", source.name);

@@ -1,5 +1,7 @@
 //! The ControlPlane that exists: read once in a call, for all that follows from it.
 
+use std::collections::BTreeSet;
+
 use c5c3_api::control_plane::{Compute, ControlPlaneNetwork, ControlPlaneStatus, TenantAccess};
 use c5c3_api::parts::ExtraConfig;
 use function_protocol::Request;
@@ -93,14 +95,17 @@ impl Existing {
         is_true(&self.status.conditions, type_)
     }
 
-    /// Whether a condition is True of a spec that has this cell. It may be True of the spec before, of which the status still is.
-    pub fn is_true_with(&self, type_: &str, cell: &str, request: &Request) -> bool {
+    /// The cells beside the first of the spec of which a condition is True. The status may still be of the spec before.
+    pub fn cells_with(&self, type_: &str, request: &Request) -> BTreeSet<String> {
         let observed = last_observed(request, CONTROL_PLANE).ok().flatten();
         let Observed { metadata, spec } = observed.unwrap_or_default();
         let said = condition(&self.status.conditions, type_);
         let is_current = said.is_some_and(|said| said.observed_generation >= metadata.generation);
-        let mut cells = spec.compute.cells.iter();
-        is_current && self.is_true(type_) && cells.any(|known| known.name == cell)
+        if !is_current || !self.is_true(type_) {
+            return BTreeSet::new();
+        }
+        let cells = spec.compute.cells.into_iter();
+        cells.map(|cell| cell.name).collect()
     }
 
     /// The networks that it was last wanted with.

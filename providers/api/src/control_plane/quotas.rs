@@ -15,6 +15,8 @@ struct Counts {
     section: &'static str,
     /// Fields, the options that they set, and what is counted.
     quotas: &'static [(&'static str, &'static str, &'static str)],
+    /// The option, with its value, without which the service doesn't read those.
+    condition: Option<(&'static str, &'static str)>,
 }
 
 /// nova/conf/quota.py, cinder/quota.py and neutron/conf/quota.py.
@@ -33,6 +35,7 @@ const COUNTS: [Counts; 3] = [
                 "Servers in each server group",
             ),
         ],
+        condition: None,
     },
     Counts {
         service: "cinder",
@@ -52,6 +55,8 @@ const COUNTS: [Counts; 3] = [
                 "Backups of volumes, in GB (2^30 bytes)",
             ),
         ],
+        // Otherwise defaults are those that its options had when its database was created (`DbQuotaDriver.get_defaults`).
+        condition: Some(("use_default_quota_class", "false")),
     },
     Counts {
         service: "neutron",
@@ -73,11 +78,9 @@ const COUNTS: [Counts; 3] = [
                 "Rules of all security groups together",
             ),
         ],
+        condition: None,
     },
 ];
-
-/// Cinder otherwise takes the defaults that its options had when its database was created (`DbQuotaDriver.get_defaults`).
-const CINDER_READS_OPTIONS: (&str, &str) = ("use_default_quota_class", "false");
 
 /// The quota that is no limit.
 const NO_LIMIT: i32 = -1;
@@ -105,22 +108,20 @@ impl Quotas {
 
     /// The options of a service, by its name, that set what the service counts.
     pub fn options_of(&self, service: &str) -> ExtraConfig {
-        let mut sections = BTreeMap::new();
-        for counts in COUNTS.iter().filter(|counts| counts.service == service) {
-            let said = counts.quotas.iter().filter_map(|(field, option, _)| {
-                let most = self.0.get(*field)?;
-                Some(((*option).to_owned(), most.to_string()))
-            });
-            let mut options: BTreeMap<String, String> = said.collect();
-            if service == "cinder" && !options.is_empty() {
-                let (option, value) = CINDER_READS_OPTIONS;
-                options.insert(option.to_owned(), value.to_owned());
-            }
-            if !options.is_empty() {
-                sections.insert(counts.section.to_owned(), options);
-            }
+        let Some(counts) = COUNTS.iter().find(|counts| counts.service == service) else {
+            return ExtraConfig::default();
+        };
+        let said = counts.quotas.iter().filter_map(|(field, option, _)| {
+            let most = self.0.get(*field)?;
+            Some(((*option).to_owned(), most.to_string()))
+        });
+        let mut options: BTreeMap<String, String> = said.collect();
+        if options.is_empty() {
+            return ExtraConfig::default();
         }
-        ExtraConfig(sections)
+        let condition = counts.condition.into_iter();
+        options.extend(condition.map(|(option, value)| (option.to_owned(), value.to_owned())));
+        ExtraConfig([(counts.section.to_owned(), options)].into())
     }
 }
 
