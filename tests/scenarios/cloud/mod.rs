@@ -49,7 +49,7 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Service("placement", "2025.2"),
     ]]),
     scenario!(Cloud alone, 960 s, servers::servers_boot_on_two_hypervisors, [NODE, EXTERNAL_OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
-    scenario!(Long alone, 1260 s, servers::servers_are_used_in_every_way, [NODE, EXTERNAL_OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
+    scenario!(Long alone, 1800 s, servers::servers_are_used_in_every_way, [NODE, EXTERNAL_OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
     scenario!(Long alone, 10800 s, servers::tempest_tests_servers_and_volumes, [NODE, EXTERNAL_OPERATORS, COMPUTE, &[
         Need::Service("tempest", "2025.2"),
         Need::Tool(Tool::KubeRouter),

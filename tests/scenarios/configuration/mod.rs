@@ -40,10 +40,10 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Cloud, 90 s, operators_validate_values_as_the_newest_services_do, [RELEASES]),
     scenario!(Cloud, 120 s, operators_validate_policies_as_oslo_does, [RELEASES]),
     scenario!(Cloud, 120 s, purged::purge_leaves_rows_of_glance_that_are_in_use, [RELEASES]),
-    scenario!(Cloud, 240 s, programs_work_in_databases_of_nova_2025_1, [RELEASES]),
-    scenario!(Cloud, 240 s, programs_work_in_databases_of_nova_2025_2, [RELEASES]),
-    scenario!(Cloud, 240 s, programs_work_in_databases_of_nova_2026_1, [RELEASES]),
-    scenario!(Cloud, 240 s, programs_work_in_databases_of_nova_2026_2, [RELEASES]),
+    scenario!(Cloud, 360 s, programs_work_in_databases_of_nova_2025_1, [RELEASES]),
+    scenario!(Cloud, 360 s, programs_work_in_databases_of_nova_2025_2, [RELEASES]),
+    scenario!(Cloud, 360 s, programs_work_in_databases_of_nova_2026_1, [RELEASES]),
+    scenario!(Cloud, 360 s, programs_work_in_databases_of_nova_2026_2, [RELEASES]),
 ];
 
 /// What every example, every size and every choice of a resource renders is what the services of a release read.
