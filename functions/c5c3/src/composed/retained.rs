@@ -53,12 +53,14 @@ struct Leftover<'a> {
     kind: String,
     cluster: String,
     is_empty: bool,
-    /// Whether it is being deleted.
-    is_deleted: bool,
+    /// Whether it is released, or being deleted.
+    is_released: bool,
     /// What its deletion waits for, as its cluster reports it.
     waits: String,
     /// Whether the provider may have created the object, and may not delete it yet.
     may_only_create: bool,
+    /// Whether it stays for its own sake, or for that of another.
+    is_kept: bool,
 }
 
 impl Leftover<'_> {
@@ -71,13 +73,18 @@ impl Leftover<'_> {
         self.holds_data() || self.may_only_create
     }
 
+    /// Whether it is kept because it isn't released.
+    fn is_retained(&self) -> bool {
+        self.may_be_released() && !self.is_released
+    }
+
     /// Whether its kind is one that holds data or servers.
     fn may_hold_data(&self) -> bool {
         DATA_KINDS.contains(&self.kind.as_str()) || self.kind == SHARE
     }
 }
 
-impl Composed<'_> {
+impl<'a> Composed<'a> {
     /// Keeps every Object that isn't wanted any more and holds data or servers, but for those `released` and those that are being
     /// deleted; with them the Usages that protect them. Whoever reaches the data or reads what agents need is kept until the data or
     /// the share are gone, released or not: Rook doesn't delete a pool that has images, and agents drain the nodes. Also keeps an
@@ -92,13 +99,7 @@ impl Composed<'_> {
         later: &str,
         is_key: fn(&str, &str) -> bool,
     ) -> Result<Retention, Fatal> {
-        let observed = self.request.observed();
-        let unwanted = observed
-            .iter()
-            .filter(|(name, _)| !self.desired.contains(*name) && *name != later);
-        let unwanted: Vec<(&str, &Document)> = unwanted
-            .filter_map(|(name, resource)| Some((name.as_str(), resource.resource.as_ref()?)))
-            .collect();
+        let unwanted = self.unwanted(later);
         // A claim at rest has nothing that it doesn't want.
         let mut usages = match unwanted.is_empty() {
             true => Vec::new(),
@@ -106,6 +107,50 @@ impl Composed<'_> {
         };
         let unresolved = is_unresolved(self.request, &usages);
         usages.retain(|usage| !self.desired.contains(usage.name));
+        let mut leftovers = self.leftovers(unwanted, released)?;
+        mark_kept(&mut leftovers, is_key, unresolved);
+        // Crossplane refuses to delete what a Usage protects, and stops there: the Usage is deleted first.
+        let is_protected_still = |of: &str| {
+            let mut protecting = usages.iter().filter(|usage| usage.of == Some(of));
+            protecting.any(|usage| usage.by.is_some_and(|by| self.desired.contains(by)))
+        };
+        let kept: BTreeMap<&str, &Document> = leftovers
+            .iter()
+            .filter(|leftover| leftover.is_kept || is_protected_still(leftover.name))
+            .map(|leftover| (leftover.name, leftover.document))
+            .collect();
+        for (name, document) in &kept {
+            self.keep_leftover(name, document)?;
+        }
+        let is_one = |name: &str, is: fn(&Leftover<'a>) -> bool| {
+            let mut such = leftovers.iter().filter(|leftover| is(leftover));
+            such.any(|leftover| leftover.name == name)
+        };
+        let is_protected = |of: &str| is_one(of, |leftover| leftover.is_kept);
+        let is_needed = |by: &str| kept.contains_key(by) || is_one(by, Leftover::holds_data);
+        for usage in usages {
+            if unresolved || usage.of.is_some_and(is_protected) || usage.by.is_some_and(is_needed) {
+                self.keep_observed(usage)?;
+            }
+        }
+        Ok(Retention::of(&leftovers, released, unresolved))
+    }
+
+    /// What is observed and isn't wanted, but for `later`.
+    fn unwanted(&self, later: &str) -> Vec<(&'a str, &'a Document)> {
+        let observed = self.request.observed().iter();
+        let unwanted = observed.filter(|(name, _)| !self.desired.contains(*name) && *name != later);
+        unwanted
+            .filter_map(|(name, resource)| Some((name.as_str(), resource.resource.as_ref()?)))
+            .collect()
+    }
+
+    /// Those Objects of them that are of no other owner.
+    fn leftovers(
+        &self,
+        unwanted: Vec<(&'a str, &'a Document)>,
+        released: &BTreeSet<&str>,
+    ) -> Result<Vec<Leftover<'a>>, Fatal> {
         let mut leftovers = Vec::new();
         for (name, document) in unwanted {
             let value: Value = document
@@ -113,7 +158,7 @@ impl Composed<'_> {
                 .map_err(|error| Fatal::from(error).within(name))?;
             if let Some(mut leftover) = leftover(name, document, &value) {
                 // The core's cache may not have the time of its deletion yet.
-                leftover.is_deleted |= self.request.is_added(name);
+                leftover.is_released |= self.request.is_added(name) || released.contains(name);
                 let record = self.observation::<IgnoredStatus>(name).record;
                 let ownership = self.owner.ownership("", "", record.as_ref());
                 if !matches!(ownership, Ownership::Foreign(_)) {
@@ -121,81 +166,30 @@ impl Composed<'_> {
                 }
             }
         }
-        let is_released =
-            |leftover: &&Leftover<'_>| leftover.is_deleted || released.contains(leftover.name);
-        let clusters: BTreeSet<&str> = leftovers
-            .iter()
-            .filter(|leftover| leftover.holds_data())
-            .map(|leftover| leftover.cluster.as_str())
-            .collect();
-        let is_retained =
-            |leftover: &&Leftover<'_>| leftover.may_be_released() && !is_released(leftover);
-        // Rook deletes no object store that has users.
-        let stores: BTreeSet<&str> = leftovers
-            .iter()
-            .filter(|leftover| leftover.kind == CephObjectStore::KIND.kind && is_released(leftover))
-            .map(|leftover| leftover.cluster.as_str())
-            .collect();
-        let is_blocking = |leftover: &Leftover<'_>| {
-            leftover.kind == CephObjectStoreUser::KIND.kind
-                && stores.contains(leftover.cluster.as_str())
+        Ok(leftovers)
+    }
+
+    /// Wants again what isn't wanted any more.
+    fn keep_leftover(&mut self, name: &str, document: &Document) -> Result<(), Fatal> {
+        let mut kept = self.kept(name, document)?;
+        set_held(&mut kept);
+        let metadata = ObjectMeta {
+            labels: BTreeMap::from([(RETAINED.to_owned(), "true".to_owned())]),
+            ..ObjectMeta::default()
         };
-        let belongs = |leftover: &Leftover<'_>, cluster: &str| {
-            leftover.cluster == cluster || is_key(leftover.name, cluster)
-        };
-        let is_kept = |leftover: &&Leftover<'_>| {
-            unresolved
-                || is_retained(leftover)
-                || !leftover.may_hold_data()
-                    && !is_blocking(leftover)
-                    && clusters.iter().any(|cluster| belongs(leftover, cluster))
-        };
-        let mut kept: BTreeMap<&str, &Document> = leftovers
-            .iter()
-            .filter(is_kept)
-            .map(|leftover| (leftover.name, leftover.document))
-            .collect();
-        // Crossplane refuses to delete what a Usage protects, and stops there: the Usage is deleted first.
-        for usage in &usages {
-            if let (Some(of), Some(by)) = (usage.of, usage.by)
-                && let Some(leftover) = leftovers.iter().find(|leftover| leftover.name == of)
-                && self.desired.contains(by)
-                && !leftovers.iter().filter(is_kept).any(|kept| kept.name == of)
-            {
-                kept.insert(leftover.name, leftover.document);
-            }
-        }
-        for (name, document) in &kept {
-            let mut kept = self.kept(name, document)?;
-            set_held(&mut kept);
-            let metadata = ObjectMeta {
-                labels: BTreeMap::from([(RETAINED.to_owned(), "true".to_owned())]),
-                ..ObjectMeta::default()
-            };
-            self.desire(name, &Retained { metadata, kept }, true)?;
-        }
-        let holders: BTreeSet<&str> = leftovers
-            .iter()
-            .filter(|leftover| leftover.holds_data())
-            .map(|leftover| leftover.name)
-            .collect();
-        let is_protected = |of: &str| {
-            let mut protected = leftovers.iter().filter(is_kept);
-            protected.any(|leftover| leftover.name == of)
-        };
-        let is_needed = |by: &str| kept.contains_key(by) || holders.contains(by);
-        for usage in usages {
-            if unresolved || usage.of.is_some_and(is_protected) || usage.by.is_some_and(is_needed) {
-                self.keep_observed(usage)?;
-            }
-        }
+        self.desire(name, &Retained { metadata, kept }, true)
+    }
+}
+
+impl Retention {
+    fn of(leftovers: &[Leftover<'_>], released: &BTreeSet<&str>, unresolved: bool) -> Self {
         let releasable: BTreeSet<&str> = leftovers
             .iter()
             .filter(|leftover| leftover.may_be_released())
             .map(|leftover| leftover.name)
             .collect();
         let unmatched = released.difference(&releasable);
-        let retained = leftovers.iter().filter(is_retained);
+        let retained = leftovers.iter().filter(|leftover| leftover.is_retained());
         let (shares, data) = retained.partition::<Vec<_>, _>(|leftover| leftover.kind == SHARE);
         let names = |leftovers: Vec<&Leftover<'_>>| -> Vec<String> {
             let names = leftovers.into_iter().map(|leftover| leftover.name);
@@ -203,16 +197,37 @@ impl Composed<'_> {
         };
         let deleting = leftovers
             .iter()
-            .filter(|leftover| leftover.holds_data() && is_released(leftover));
-        Ok(Retention {
+            .filter(|leftover| leftover.holds_data() && leftover.is_released);
+        Self {
             shares: names(shares),
             data: names(data),
             deleting: deleting
                 .map(|leftover| (leftover.name.to_owned(), leftover.waits.clone()))
                 .collect(),
             unmatched: unmatched.map(|name| (*name).to_owned()).collect(),
-            holds: unresolved || !holders.is_empty(),
-        })
+            holds: unresolved || leftovers.iter().any(Leftover::holds_data),
+        }
+    }
+}
+
+/// Says of each whether it is kept; all are while it isn't known what still exists.
+fn mark_kept<'a>(leftovers: &mut [Leftover<'a>], is_key: fn(&str, &str) -> bool, unresolved: bool) {
+    let clusters = |is: fn(&Leftover<'a>) -> bool| -> BTreeSet<String> {
+        let such = leftovers.iter().filter(|leftover| is(leftover));
+        such.map(|leftover| leftover.cluster.clone()).collect()
+    };
+    let holding = clusters(Leftover::holds_data);
+    // Rook deletes no object store that has users.
+    let without_users =
+        clusters(|leftover| leftover.kind == CephObjectStore::KIND.kind && leftover.is_released);
+    for leftover in leftovers {
+        let is_blocking = leftover.kind == CephObjectStoreUser::KIND.kind
+            && without_users.contains(&leftover.cluster);
+        let serves =
+            |cluster: &String| leftover.cluster == *cluster || is_key(leftover.name, cluster);
+        leftover.is_kept = unresolved
+            || leftover.is_retained()
+            || !leftover.may_hold_data() && !is_blocking && holding.iter().any(serves);
     }
 }
 
@@ -259,8 +274,9 @@ fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<
                     .as_array()
                     .is_none_or(|hosts| hosts.is_empty())
             }),
-        is_deleted: text("/metadata/deletionTimestamp").is_some(),
+        is_released: text("/metadata/deletionTimestamp").is_some(),
         waits: waits(value),
         may_only_create: policies.is_some_and(|policies| *policies == json!(CREATE_ONLY)),
+        is_kept: false,
     })
 }
