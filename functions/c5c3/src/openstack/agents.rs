@@ -113,7 +113,8 @@ impl Recipe<'_> {
         let manifest = self.namespace_manifest();
         let namespace = composed.object(&resource, cluster, manifest, creation, is_active)?;
         let creation = creation.when(composed.is_own(&namespace));
-        let mut waiting = Vec::new();
+        let why = self.unusable(cluster, &namespace);
+        let mut waiting: Vec<String> = why.into_iter().collect();
         let cell = self.cell(cluster, composed);
         let cell = cell.as_deref().unwrap_or(FIRST_CELL);
         let needs = |source: &Source| source.cell().is_none_or(|of| of == cell);

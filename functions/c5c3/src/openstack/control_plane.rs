@@ -28,6 +28,10 @@ use crate::observed::{Observation, is_true};
 /// The label of the Pod Security that a namespace enforces.
 pub const ENFORCED: &str = "pod-security.kubernetes.io/enforce";
 
+/// How the provider's message ends where an object that it may only observe doesn't exist, as before the claim's pools admit it
+/// (`errExternalResourceNotExist` in crossplane-runtime, pkg/reconciler/managed/reconciler.go).
+const UNOBSERVED: &str = "external resource does not exist";
+
 /// What is read of a Namespace's status.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -41,14 +45,15 @@ pub fn is_active(namespace: &NamespaceStatus) -> bool {
 }
 
 impl Recipe<'_> {
-    /// Wants the control plane's namespace; `requests` to pools stand on its Object.
+    /// Wants the control plane's namespace; `requests` to pools stand on its Object. Returns why the namespace can't be used, where that
+    /// is known.
     pub fn namespace(
         &self,
         requests: ObjectMeta,
         composed: &mut Composed<'_>,
-    ) -> Result<(), Fatal> {
+    ) -> Result<Option<String>, Fatal> {
         if !self.site.wants_namespace() {
-            return Ok(());
+            return Ok(None);
         }
         // A claim whose name is another's asks for nothing, and takes the name when it is free.
         let creation = if self.site.owner.root_is_foreign() {
@@ -59,8 +64,29 @@ impl Recipe<'_> {
         };
         let namespace = self.namespace_manifest();
         let cluster = self.site.control_plane.name.name();
-        composed.object(NAMESPACE, cluster, namespace, creation, is_active)?;
-        Ok(())
+        let observation = composed.object(NAMESPACE, cluster, namespace, creation, is_active)?;
+        Ok(self.unusable(cluster, &observation))
+    }
+
+    /// The namespace in a cluster and why it can't be used, for the platform team; none where it can, or nothing is known of it.
+    pub fn unusable(
+        &self,
+        cluster: &str,
+        namespace: &Observation<NamespaceStatus>,
+    ) -> Option<String> {
+        let phase = &namespace.status.phase;
+        let why = match namespace.problem.as_deref() {
+            Some(problem) if problem.is_empty() || problem.ends_with(UNOBSERVED) => return None,
+            Some(problem) => {
+                format!(
+                    "{problem}; the platform team checks the cluster's kubeconfig and its rights"
+                )
+            }
+            None if phase.is_empty() || is_active(&namespace.status) => return None,
+            None => format!("it is {phase}, and is created again once it is gone"),
+        };
+        let name = self.names.namespace();
+        Some(format!("Namespace {name} in {cluster} ({why})"))
     }
 
     /// The control plane's namespace, which is called the same in every cluster.

@@ -101,7 +101,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let released = cluster.metadata.released();
     let retention = composed.retain(&released, resource::NAMESPACE, keys::is_of)?;
     let requests = recipe.requests(&storages, retention.holds, request);
-    recipe.namespace(requests, &mut composed)?;
+    let namespace = recipe.namespace(requests, &mut composed)?;
     let accepted = composed.accept();
     let all_ready = composed.all_ready();
     let findings = status::Findings {
@@ -110,6 +110,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         shares,
         exceeded,
         compute,
+        namespace,
         control_plane,
         tenant,
         retention,

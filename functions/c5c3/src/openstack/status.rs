@@ -35,6 +35,8 @@ pub struct Findings {
     pub exceeded: Option<String>,
     /// The hypervisor pools and cells of the ControlPlane.
     pub compute: Compute,
+    /// Why the namespace in the control plane cluster can't be used, where that is known.
+    pub namespace: Option<String>,
     /// The ControlPlane.
     pub control_plane: Observation<ControlPlaneStatus>,
     /// The clouds.yaml of the tenant's first user, where the site hands it out.
@@ -145,18 +147,8 @@ impl Recipe<'_> {
             }
         }
         if !findings.control_plane.exists {
-            let message = if problems.is_empty() && findings.accepted {
-                "it is being created"
-            } else {
-                "nothing is created before the claim is accepted and its pools have admitted it"
-            };
-            for part in ["StorageReady", "HypervisorsReady", "ControlPlaneReady"] {
-                transitions::await_turn(response, part, message);
-            }
-            for Repeated { type_, .. } in REPEATED {
-                repeat(response, type_, &[]);
-            }
-            return;
+            let is_admitted = problems.is_empty() && findings.accepted;
+            return uncreated(findings.namespace.as_deref(), is_admitted, response);
         }
         let storage = [&findings.ceph.waiting[..], &findings.keys[..]].concat();
         self.part(response, "StorageReady", &storage);
@@ -264,6 +256,33 @@ impl Recipe<'_> {
             hypervisor: hypervisor.collect(),
             storage: storage.collect(),
         }
+    }
+}
+
+/// Says of all parts what the ControlPlane waits for, which isn't there yet: `namespace` is why its namespace can't be used.
+fn uncreated(namespace: Option<&str>, is_admitted: bool, response: &mut Response) {
+    let blocked = namespace.filter(|_| is_admitted);
+    let blocked = blocked.map(|namespace| format!("waiting for {namespace}"));
+    let message = match (blocked.as_deref(), is_admitted) {
+        (Some(blocked), _) => blocked,
+        (None, true) => "it is being created",
+        (None, false) => {
+            "nothing is created before the claim is accepted and its pools have admitted it"
+        }
+    };
+    for part in ["StorageReady", "HypervisorsReady"] {
+        transitions::await_turn(response, part, message);
+    }
+    let type_ = "ControlPlaneReady";
+    match &blocked {
+        Some(blocked) => {
+            let reason = Reason::NotApplied;
+            transitions::set(response, type_, false, reason, blocked.clone());
+        }
+        None => transitions::await_turn(response, type_, message),
+    }
+    for Repeated { type_, .. } in REPEATED {
+        repeat(response, type_, &[]);
     }
 }
 

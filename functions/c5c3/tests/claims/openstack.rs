@@ -17,6 +17,7 @@ mod site;
 mod size;
 mod tenant;
 mod verify;
+mod waits;
 
 use std::collections::BTreeSet;
 

@@ -1,0 +1,90 @@
+//! What a claim says of what it waits for, where a cluster or an operator of others is the cause.
+
+use function_c5c3_fixtures::{Call, Outcome, well};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{call, running};
+
+/// How provider-kubernetes begins, here in a cluster that it doesn't reach.
+const UNREACHED: &str = "connect failed: Secret \"eu-de-1-control-plane-kubeconfig\" not found";
+
+/// The call in which the provider says this of an Object, and has observed nothing.
+fn unsynced(mut call: Call, name: &str, message: &str) -> Outcome {
+    let synced = json!({
+        "type": "Synced", "status": "False", "reason": "ReconcileError", "message": message,
+    });
+    call.observed.get_mut(name).unwrap()["status"] = json!({ "conditions": [synced] });
+    call.run()
+}
+
+/// A claim that its pools have admitted, in whose control plane cluster the namespace has this status.
+fn admitted(namespace: Value) -> Call {
+    let call = call("customer-b-staging").admitted();
+    let first = call.run();
+    call.applied(&first, |name, manifest| match name {
+        "namespace" => namespace.clone(),
+        _ => well(name, manifest),
+    })
+}
+
+/// A condition that is False.
+fn unready(reason: &str, message: &str) -> (String, String, String) {
+    ("False".to_owned(), reason.to_owned(), message.to_owned())
+}
+
+#[test]
+fn claim_says_why_the_namespace_of_its_control_plane_is_not_created() {
+    let outcome = unsynced(admitted(json!({})), "namespace", UNREACHED);
+    let message = format!(
+        "waiting for Namespace openstack-customer-b-staging in eu-de-1-control-plane ({UNREACHED}; the platform team checks the \
+         cluster's kubeconfig and its rights)"
+    );
+    assert_eq!(outcome.conditions["PoolsReady"].0, "True");
+    let said = &outcome.conditions;
+    assert_eq!(said["ControlPlaneReady"], unready("NotApplied", &message));
+    assert_eq!(said["StorageReady"], unready("Pending", &message));
+    assert_eq!(said["HypervisorsReady"], unready("Pending", &message));
+    assert_eq!(said["Reconciling"].2, message);
+    assert!(outcome.warnings.contains(&message));
+}
+
+#[rstest]
+#[case::nothing("")]
+#[case::that_it_is_observed_alone("observe failed: external resource does not exist")]
+fn namespace_that_is_being_created_is_no_news(#[case] message: &str) {
+    let outcome = unsynced(admitted(json!({})), "namespace", message);
+    assert_eq!(
+        outcome.conditions["ControlPlaneReady"],
+        unready("Pending", "it is being created")
+    );
+}
+
+#[test]
+fn claim_waits_for_the_end_of_a_namespace_that_is_deleted() {
+    let outcome = admitted(json!({ "phase": "Terminating" })).run();
+    assert_eq!(
+        outcome.conditions["ControlPlaneReady"].2,
+        "waiting for Namespace openstack-customer-b-staging in eu-de-1-control-plane (it is Terminating, and is created again once \
+         it is gone)"
+    );
+}
+
+#[test]
+fn claim_says_why_the_namespace_of_agents_is_not_created() {
+    let (call, outcome) = running("customer-b-staging");
+    let call = call.applied(&outcome, well);
+    let outcome = unsynced(
+        call,
+        "agents-namespace-hv-pool-a",
+        "namespaces is forbidden",
+    );
+    assert_eq!(
+        outcome.conditions["HypervisorsReady"],
+        unready(
+            "NotReady",
+            "waiting for Namespace openstack-customer-b-staging in hv-pool-a (namespaces is forbidden; the platform team checks the \
+             cluster's kubeconfig and its rights)"
+        )
+    );
+}
