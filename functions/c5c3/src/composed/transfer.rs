@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Composed, Creation};
 use crate::manifest::Manifest;
-use crate::observed::ConditionedStatus;
+use crate::observed::{ConditionedStatus, Observation, condition};
 
 /// How often both sides of what OpenStack's services and agents can't work without are compared: the addresses of Ceph's monitors, keys
 /// and credentials. External Secrets follows neither the Secret that a PushSecret reads nor the store, so that a change arrives within
@@ -42,11 +42,27 @@ impl Composed<'_> {
     ) -> Result<Transfer, Fatal> {
         let words = format!("{} {} in {cluster}", S::KIND, manifest.metadata.name);
         let ready = ConditionedStatus::is_ready;
-        let observation = self.object(name, cluster, manifest, creation, ready)?;
+        let observation: Observation<ConditionedStatus> =
+            self.object(name, cluster, manifest, creation, ready)?;
         let waits = observation.exists && !(observation.synced && observation.status.is_ready());
         Ok(Transfer {
-            waiting: waits.then_some(words),
+            waiting: waits.then(|| words + &why(&observation)),
             done: !waits && self.is_own(&observation),
         })
+    }
+}
+
+/// Why a Secret isn't transferred, in brackets, where that is known. External Secrets' own message isn't repeated, since it may have what
+/// the store answered, and a store may repeat a value that it refuses.
+fn why(observation: &Observation<ConditionedStatus>) -> String {
+    let ready = condition(&observation.status.conditions, "Ready");
+    let failed = ready.filter(|ready| ready.status == "False" && !ready.reason.is_empty());
+    match (observation.problem.as_deref(), failed) {
+        (Some(problem), _) if !problem.is_empty() => format!(" ({problem})"),
+        (None, Some(failed)) => format!(
+            " (External Secrets reports {}, and the status there says why)",
+            failed.reason
+        ),
+        _ => String::new(),
     }
 }

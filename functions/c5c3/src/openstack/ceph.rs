@@ -18,6 +18,10 @@ use crate::composed::Composed;
 use crate::manifest::Manifest;
 use crate::observed::Observation;
 
+/// Rook's phases of what it failed to reconcile and tries again (rook, pkg/apis/ceph.rook.io/v1/types.go; of users of object stores
+/// pkg/operator/k8sutil/status.go).
+const FAILED: [&str; 3] = ["Failure", "Error", "ReconcileFailed"];
+
 /// What is known of everything in Ceph.
 #[derive(Default)]
 pub struct Ceph {
@@ -286,11 +290,15 @@ impl Storage {
         };
         let status = status_of(&observation);
         if status != ResourceStatus::Ready && observation.exists {
-            let problem = observation
-                .problem
-                .map(|problem| format!(": {problem}"))
-                .unwrap_or_default();
-            waiting.push(format!("{} {name} in {}{problem}", S::KIND, self.cluster));
+            let phase = observation.status.phase.as_str();
+            let why = match &observation.problem {
+                Some(problem) => format!(": {problem}"),
+                None if FAILED.contains(&phase) => {
+                    format!(": Rook reports {phase}, and its operator's log there says why")
+                }
+                None => String::new(),
+            };
+            waiting.push(format!("{} {name} in {}{why}", S::KIND, self.cluster));
         }
         Ok(status)
     }
@@ -300,7 +308,7 @@ fn status_of(observation: &Observation<PhaseStatus>) -> ResourceStatus {
     match observation.status.phase.as_str() {
         "Ready" if observation.synced => ResourceStatus::Ready,
         "Ready" => ResourceStatus::Degraded,
-        "Failure" | "Error" => ResourceStatus::Failed,
+        phase if FAILED.contains(&phase) => ResourceStatus::Failed,
         _ => ResourceStatus::Creating,
     }
 }

@@ -88,3 +88,69 @@ fn claim_says_why_the_namespace_of_agents_is_not_created() {
         )
     );
 }
+
+/// The message of StorageReady of a claim that was Ready, once a composed resource has this status.
+fn storage(resource: &str, status: &Value) -> String {
+    let (call, outcome) = running("customer-b-staging");
+    let call = call.applied(&outcome, |name, manifest| match name == resource {
+        true => status.clone(),
+        false => well(name, manifest),
+    });
+    call.run().conditions["StorageReady"].2.clone()
+}
+
+const KEY: &str = "pull-cinder-st-pool-a";
+
+/// A store may answer with a value that it refuses.
+#[rstest]
+#[case::failed(
+    json!({ "conditions": [{
+        "type": "Ready", "status": "False", "reason": "SecretSyncedError", "message": "s3cret isn't valid",
+    }] }),
+    " (External Secrets reports SecretSyncedError, and the status there says why)"
+)]
+#[case::not_reported(json!({}), "")]
+fn claim_says_that_external_secrets_failed_and_not_in_its_words(
+    #[case] status: Value,
+    #[case] why: &str,
+) {
+    assert_eq!(
+        storage(KEY, &status),
+        format!("waiting for ExternalSecret ceph-cinder-st-pool-a in eu-de-1-control-plane{why}")
+    );
+}
+
+#[test]
+fn claim_says_why_the_provider_cannot_create_what_transfers_a_secret() {
+    let (call, outcome) = running("customer-b-staging");
+    let call = call.applied(&outcome, well);
+    let outcome = unsynced(call, KEY, "no matches for kind ExternalSecret");
+    assert_eq!(
+        outcome.conditions["StorageReady"].2,
+        "waiting for ExternalSecret ceph-cinder-st-pool-a in eu-de-1-control-plane (no matches for kind ExternalSecret)"
+    );
+}
+
+#[rstest]
+#[case::pool(
+    "volumes-st-pool-a",
+    "Failure",
+    "CephBlockPool customer-b-staging-volumes"
+)]
+#[case::user(
+    "client-nova-st-pool-a",
+    "ReconcileFailed",
+    "CephClient customer-b-staging-nova"
+)]
+fn claim_says_that_rook_failed(#[case] resource: &str, #[case] phase: &str, #[case] object: &str) {
+    assert_eq!(
+        storage(resource, &json!({ "phase": phase })),
+        format!(
+            "waiting for {object} in st-pool-a: Rook reports {phase}, and its operator's log there says why"
+        )
+    );
+    assert_eq!(
+        storage(resource, &json!({ "phase": "Progressing" })),
+        format!("waiting for {object} in st-pool-a")
+    );
+}
