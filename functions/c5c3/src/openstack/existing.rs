@@ -57,6 +57,13 @@ pub struct LastSpec {
 #[serde(default)]
 struct LastGlobal {
     network: Option<ControlPlaneNetwork>,
+    tls: LastTls,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct LastTls {
+    enabled: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]
@@ -106,6 +113,12 @@ impl Existing {
         }
         let cells = spec.compute.cells.into_iter();
         cells.map(|cell| cell.name).collect()
+    }
+
+    /// Whether it was last wanted without encryption.
+    pub fn is_unencrypted(&self) -> bool {
+        let spec = self.spec.as_ref();
+        spec.is_some_and(|spec| spec.global.tls.enabled == Some(false))
     }
 
     /// The networks that it was last wanted with.

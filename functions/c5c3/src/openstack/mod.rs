@@ -17,6 +17,7 @@ mod part;
 mod pool_quota;
 mod pools_observed;
 mod quota;
+mod reach;
 mod requests;
 mod resource;
 mod retained;
@@ -87,6 +88,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
 
     let owner = recipe.site.owner.clone();
     let mut composed = Composed::new(request, response, cluster.metadata.scope(), owner);
+    recipe.check_encryption()?;
     recipe.check_cells(&composed)?;
     let ceph = recipe.ceph(&storages, &mut composed)?;
     let keys = recipe.keys(&storages, &mut composed)?;

@@ -152,7 +152,13 @@ impl Recipe<'_> {
         }
         let storage = [&findings.ceph.waiting[..], &findings.keys[..]].concat();
         self.part(response, "StorageReady", &storage);
-        self.part(response, "HypervisorsReady", &findings.shares.waiting);
+        match self.unreached() {
+            Some((reason, message)) if !findings.shares.waiting.is_empty() => {
+                let (type_, reason) = ("HypervisorsReady", reason.name());
+                transitions::result(response, type_, Some(false), reason, message);
+            }
+            _ => self.part(response, "HypervisorsReady", &findings.shares.waiting),
+        }
         for Repeated { type_, .. } in REPEATED {
             let reported = findings.shares.repeated.get(type_);
             let reported = reported.map(Vec::as_slice).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Pools that are missing, unhealthy or dedicated to others: what is created, and what stays.
 
 mod networks;
+mod reach;
 mod reported;
 
 use function_c5c3_fixtures::examples::{POOLS, claim, pool, pools};
