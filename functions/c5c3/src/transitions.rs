@@ -1,5 +1,7 @@
 //! Conditions as a claim's owner sees them, each with an event when it changes.
 
+use std::borrow::Borrow;
+
 use c5c3_api::{Condition as Reported, Reason};
 use function_protocol::v1::Status;
 use function_protocol::{Condition, ConditionStatus, Fatal, Response, Severity};
@@ -44,6 +46,9 @@ const REQUIRED: [&str; 10] = [
     "TestsPassed",
     "ConnectionReady",
 ];
+
+/// How many of the things waited for a message names.
+const SHOWN: usize = 3;
 
 /// Sets a condition; an event goes with a change that has something to say.
 pub fn set(response: &mut Response, type_: &str, holds: bool, reason: Reason, message: String) {
@@ -167,11 +172,29 @@ fn pending(response: &Response) -> (String, String) {
     let mut required = required.filter_map(|type_| response.condition_set(type_));
     match required.find(|condition| condition.status() != Status::ConditionTrue) {
         Some(pending) => (pending.reason.clone(), pending.message().to_owned()),
-        None => (
-            Reason::Waiting.to_string(),
-            "waiting for composed resources".to_owned(),
-        ),
+        None => {
+            let unready: Vec<&str> = response.unready().collect();
+            let message = match unready.is_empty() {
+                true => "waiting for composed resources".to_owned(),
+                false => format!(
+                    "waiting for composed resources: {}; the platform team finds these Objects by their annotation \
+                     crossplane.io/composition-resource-name",
+                    listed(&unready)
+                ),
+            };
+            (Reason::Waiting.to_string(), message)
+        }
     }
+}
+
+/// The first ones of many names, and how many more there are.
+pub fn listed<S: Borrow<str>>(names: &[S]) -> String {
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let shown = &names[..names.len().min(SHOWN)];
+    shown.join(", ") + &more
 }
 
 fn transition(response: &mut Response, condition: Condition, is_normal: bool) {

@@ -196,6 +196,13 @@ impl Response {
         self.ready == Readiness::True
     }
 
+    /// The names of the resources that this call wants and that aren't ready, in order.
+    pub fn unready(&self) -> impl Iterator<Item = &str> {
+        let desired = self.desired.iter();
+        let unready = desired.filter(|(_, resource)| resource.ready() != v1::Ready::True);
+        unready.map(|(name, _)| name.as_str())
+    }
+
     /// The condition of this type that this call set.
     pub fn condition_set(&self, type_: &str) -> Option<&v1::Condition> {
         let mut conditions = self.conditions.iter();

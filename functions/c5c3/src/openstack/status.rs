@@ -20,9 +20,6 @@ use crate::observed::{Observation, condition, is_true};
 use crate::transitions;
 use crate::ttl::set_ttl;
 
-/// How many of the things waited for a message names.
-const SHOWN: usize = 3;
-
 /// What was found while composing.
 pub struct Findings {
     /// Ceph.
@@ -217,12 +214,7 @@ impl Recipe<'_> {
             transitions::set(response, type_, true, Reason::Ready, String::new());
             return;
         }
-        let more = match waiting.len().saturating_sub(SHOWN) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let shown = &waiting[..waiting.len().min(SHOWN)];
-        let message = format!("waiting for {}{more}", shown.join(", "));
+        let message = format!("waiting for {}", transitions::listed(waiting));
         let reason = if self.was_ready() {
             Reason::NotReady
         } else {

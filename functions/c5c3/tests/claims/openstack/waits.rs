@@ -154,3 +154,21 @@ fn claim_says_that_rook_failed(#[case] resource: &str, #[case] phase: &str, #[ca
         format!("waiting for {object} in st-pool-a")
     );
 }
+
+#[test]
+fn claim_names_composed_resources_that_no_other_condition_is_about() {
+    let (call, outcome) = running("customer-b-staging");
+    let mut call = call.applied(&outcome, well);
+    for name in ["quota", "limits"] {
+        call.observed.get_mut(name).unwrap()["status"] = json!({});
+    }
+    let outcome = call.run();
+    assert_eq!(outcome.composite_ready, Some(false));
+    let (status, reason, message) = &outcome.conditions["Reconciling"];
+    assert_eq!([status, reason], ["True", "Waiting"]);
+    assert_eq!(
+        message,
+        "waiting for composed resources: limits, quota; the platform team finds these Objects by their annotation \
+         crossplane.io/composition-resource-name"
+    );
+}
