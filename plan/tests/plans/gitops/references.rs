@@ -100,6 +100,10 @@ fn references(object: &Value) -> Vec<Id> {
             "DeploymentRuntimeConfig",
             &spec["runtimeConfigRef"]["name"],
         )],
+        "CronJob" => {
+            let pod = &spec["jobTemplate"]["spec"]["template"]["spec"];
+            vec![here("ServiceAccount", &pod["serviceAccountName"])]
+        }
         "RoleBinding" => vec![
             here("Role", &object["roleRef"]["name"]),
             match &object["subjects"][0] {

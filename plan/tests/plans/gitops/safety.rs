@@ -1,7 +1,7 @@
 //! Flux deletes no cloud, and keeps workers for everything else while claims become Ready.
 
 use rstest::rstest;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::repository::{Applied, Id, gitops, items, read, site, text};
 use crate::given::root;
@@ -159,6 +159,47 @@ fn gitops_health_checks_cover_every_kind_of_claim(
             }
         }
     }
+}
+
+/// A watch keeps the kubeconfig that it began with (crossplane-contrib/provider-kubernetes, `WatchResources` in
+/// internal/controller/namespaced/object/informers.go). One in its Secret is valid for at least three fifths of a day.
+#[rstest]
+fn gitops_provider_restarts_before_the_kubeconfigs_of_its_watches_expire(
+    #[values("management", "management-v1", "staging")] overlay: &str,
+) {
+    let site = site(overlay);
+    let find = |kind: &str, name: &str| {
+        let mut objects = site.iter().flat_map(|applied| &applied.objects);
+        let found = objects
+            .find(|object| is_one_of(&[kind], object) && text(&object["metadata"]["name"]) == name);
+        found.unwrap_or_else(|| panic!("{kind} {name} isn't there"))
+    };
+    let provider = find("Provider", "provider-kubernetes");
+    let config = text(&provider["spec"]["runtimeConfigRef"]["name"]);
+    let config = find("DeploymentRuntimeConfig", config);
+    assert!(config.to_string().contains("--enable-watches"));
+
+    let restart = &find("CronJob", "provider-kubernetes-restart")["spec"];
+    let schedule = text(&restart["schedule"]);
+    let hours = schedule.strip_prefix("0 */");
+    let hours = hours.and_then(|rest| rest.strip_suffix(" * * *")?.parse::<u32>().ok());
+    assert!(hours.is_some_and(|hours| hours * 5 < 24 * 3), "{schedule}");
+    let pod = &restart["jobTemplate"]["spec"]["template"]["spec"];
+    assert_eq!(
+        pod["containers"][0]["args"],
+        json!([
+            "delete",
+            "pods",
+            "--namespace=crossplane-system",
+            "--selector=pkg.crossplane.io/provider=provider-kubernetes",
+            "--wait=false",
+        ])
+    );
+    let role = find("Role", text(&pod["serviceAccountName"]));
+    assert_eq!(
+        role["rules"],
+        json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["list", "delete"] }])
+    );
 }
 
 #[test]

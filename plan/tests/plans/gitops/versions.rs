@@ -41,6 +41,11 @@ fn gitops_versions_are_exact_and_those_of_this_project_are_one() {
                         .rsplit(':')
                         .next()
                         .unwrap_or_default(),
+                    "CronJob" => {
+                        let pod = &spec["jobTemplate"]["spec"]["template"]["spec"];
+                        let image = text(&pod["containers"][0]["image"]);
+                        image.rsplit(':').next().unwrap_or_default()
+                    }
                     _ => continue,
                 };
                 assert!(is_exact(version), "{id}: {version:?}");
