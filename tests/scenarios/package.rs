@@ -29,6 +29,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 120 s, namespaced_resources_install_on_crossplane_2_as_the_install_page_says, [CLUSTER, CLI, &[core(Release::V2_4)]]),
     scenario!(Long, 600 s, the_function_package_is_an_image_that_holds_all_it_needs, [CLI]),
     scenario!(Long, 2_400 s, evidence::the_program_is_the_same_from_another_folder, []),
+    scenario!(Long, 240 s, configurations_wait_for_the_function_that_a_person_upgrades, [CLUSTER, CLI, &[core(Release::V2_4)]]),
     scenario!(Long, 120 s, claims_install_on_crossplane_2, [CLUSTER, CLI, &[core(Release::V2_4)]]),
     scenario!(Long, 120 s, claims_install_on_crossplane_1_20, [CLUSTER, CLI, &[
         core(Release::V1_20),
@@ -39,6 +40,8 @@ pub const SCENARIOS: &[Scenario] = &[
 /// Each scenario has a network of its own, so each has a registry of this address.
 const REGISTRY: &str = "127.0.0.1:5000";
 const VERSION: &str = "v1.2.3";
+/// The version that packages are upgraded to.
+const NEXT: &str = "v1.2.4";
 
 const SOON: Duration = Duration::from_secs(30);
 const INSTALLED: Duration = Duration::from_secs(120);
@@ -119,6 +122,50 @@ fn namespaced_resources_install_on_crossplane_2_as_the_install_page_says() -> Re
     })
 }
 
+/// Crossplane upgrades no dependency by itself, so docs/upgrade.md has a command for the function, too.
+fn configurations_wait_for_the_function_that_a_person_upgrades() -> Result<()> {
+    let present = packages(Some(Tool::Crane))?;
+    let next = packages_by(c5c3_program::cargo(), NEXT, Some(Tool::Crane))?;
+    lab::on_a_bare_machine(async move |machine| {
+        let (release, cli) = (Release::V2_4, Tool::CrossplaneCli);
+        let management = with_packages(&machine, release, cli, present.path()).await?;
+        let configuration = "configuration-c5c3-v2";
+        install(&machine, &management, release, configuration).await?;
+        for name in ["function-c5c3", configuration] {
+            let file = next.path().join(name).with_extension("xpkg");
+            push(cli, &file, &format!("c5c3/{name}:{NEXT}"))?;
+        }
+
+        let upgrade = |name: &str| {
+            let package = format!("{REGISTRY}/c5c3/{name}:{NEXT}");
+            json!({"spec": {"package": package}})
+        };
+        management
+            .edit(CONFIGURATION, "packaged", upgrade(configuration))
+            .await?;
+        eventually("the configuration waits", INSTALLED, async || {
+            machine.check("crossplane")?;
+            let configuration = management.get(CONFIGURATION, "packaged").await?;
+            let conditions = configuration.data["status"]["conditions"].to_string();
+            ensure!(
+                conditions.contains("incompatible dependencies"),
+                "{conditions}"
+            );
+            Ok(())
+        })
+        .await?;
+
+        management
+            .edit(FUNCTION, "c5c3-function-c5c3", upgrade("function-c5c3"))
+            .await?;
+        eventually("the configuration is healthy", INSTALLED, async || {
+            machine.check("crossplane")?;
+            is(&management.get(CONFIGURATION, "packaged").await?, "Healthy")
+        })
+        .await
+    })
+}
+
 fn the_function_package_is_an_image_that_holds_all_it_needs() -> Result<()> {
     let packages = packages(None)?;
     lab::on_a_bare_machine(async move |machine| {
@@ -151,14 +198,14 @@ fn the_function_package_is_an_image_that_holds_all_it_needs() -> Result<()> {
 /// The packages for that registry, built outside of the scenario's network; with the program as it is shipped, or with another
 /// that stands for it where only Crossplane reads the package.
 fn packages(program: Option<Tool>) -> Result<TempDir> {
-    packages_by(c5c3_program::cargo(), program)
+    packages_by(c5c3_program::cargo(), VERSION, program)
 }
 
-/// The same, built by this cargo.
-fn packages_by(mut cargo: Command, program: Option<Tool>) -> Result<TempDir> {
+/// The same of a version, built by this cargo.
+fn packages_by(mut cargo: Command, version: &str, program: Option<Tool>) -> Result<TempDir> {
     let folder = tempfile::tempdir()?;
     cargo
-        .args(["xtask", "package", "--version", VERSION])
+        .args(["xtask", "package", "--version", version])
         .args(["--registry", &format!("{REGISTRY}/c5c3")])
         .args(["--provider-kubernetes"])
         .arg(format!("{REGISTRY}/contrib/provider-kubernetes"))

@@ -12,13 +12,13 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use super::{packages, packages_by, run};
+use super::{VERSION, packages, packages_by, run};
 
 /// Builds the packages a second time, from a copy of the sources, with another folder for targets and another for crates.
 pub fn the_program_is_the_same_from_another_folder() -> Result<()> {
     let here = subjects(packages(None)?.path())?;
     let elsewhere = Elsewhere::new()?;
-    let there = subjects(packages_by(elsewhere.cargo(), None)?.path())?;
+    let there = subjects(packages_by(elsewhere.cargo(), VERSION, None)?.path())?;
     ensure!(
         here == there,
         "the same sources gave other files in another folder:\n{here:#?}\n{there:#?}"
