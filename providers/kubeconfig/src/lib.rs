@@ -1,7 +1,6 @@
-//! The kubeconfig-operator's composer: kubeconfigs of Gardener's clusters, each in a Secret, and renewed before half of its life has
-//! passed.
+//! The kubeconfig-operator's composer: kubeconfigs of Gardener's clusters, each in a Secret, and replaced every hour.
 //!
-//! While Gardener issues none, the Secret stays as it is.
+//! While Gardener issues none, the Secret stays as it is. It isn't Ready from the time on by which the next one is due.
 
 pub mod garden;
 mod life;
@@ -18,9 +17,6 @@ use provider_composer::{
 use crate::garden::{Access, Answer, Query, VALID};
 use crate::life::{Life, later};
 use crate::target::Held;
-
-/// How long a kubeconfig isn't looked at. Timers don't follow a clock that is set, nor count the time of a suspended machine.
-const LOOK: SignedDuration = SignedDuration::from_hours(1);
 
 /// Composes ShootKubeconfigs.
 pub struct ShootKubeconfig;
@@ -44,29 +40,31 @@ impl Composer for ShootKubeconfig {
         let now = observed.now();
         let held = Held::observe(subject, observed)?;
         desired.keep(target::key(subject));
+        let last = held.as_ref().map(|held| held.life);
         let current = held
-            .as_ref()
-            .filter(|held| held.is_wanted && !held.life.is_due(now));
+            .filter(|held| held.is_wanted && !held.life.is_due(now))
+            .map(|held| held.life);
         let life = match current {
-            Some(held) => held.life,
-            None => match issue(subject, observed) {
-                Ok((kubeconfig, life)) => {
+            Some(life) if now < life.refresh() => life,
+            _ => match (issue(subject, observed), current) {
+                (Ok((kubeconfig, life)), _) => {
                     let secret = target::secret(&subject.spec, kubeconfig, life);
                     desired.apply(subject.namespace(), &subject.spec.target.name, &secret);
                     life
                 }
-                Err(progress) => {
-                    let life = held.as_ref().map(|held| held.life);
-                    return unissued(subject, &progress, life, now, desired);
+                // Nothing is missing before the next one is due.
+                (Err(_), Some(life)) => life,
+                (Err(progress), None) => {
+                    return unissued(subject, &progress, last, now, desired);
                 }
             },
         };
-        let next = life.renewal().min(later(now, LOOK));
-        desired.requeue_at(next.max(again(now)));
+        // Timers don't follow a clock that is set, nor count the time of a suspended machine: an hour is short enough.
+        desired.requeue_at(life.refresh().max(again(now)));
         desired.conditions.set("Ready", &Progress::Ready);
         Ok(ShootKubeconfigStatus {
             expires: Some(second(life.expires)),
-            next_renewal: Some(second(life.renewal())),
+            next_renewal: Some(second(life.refresh())),
             ..ShootKubeconfigStatus::default()
         })
     }

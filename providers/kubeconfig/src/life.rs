@@ -5,6 +5,10 @@ use jiff::{SignedDuration, Timestamp};
 /// How far clocks of two replicas may differ.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
 
+/// After how long a kubeconfig is replaced though it isn't due: since it was issued, the Shoot may have been created again, or its
+/// authorities rotated. Then its cluster refuses it, and nothing says so.
+const REFRESH: SignedDuration = SignedDuration::from_hours(1);
+
 /// The life of a kubeconfig, by the clock of the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Life {
@@ -23,12 +27,17 @@ impl Life {
         }
     }
 
-    /// When the next one is requested: early enough that attempts may fail before half of the life has passed.
-    pub(crate) fn renewal(self) -> Timestamp {
+    /// When the next one is requested.
+    pub(crate) fn refresh(self) -> Timestamp {
+        self.renewal().min(later(self.issued, REFRESH))
+    }
+
+    /// When the next one is due: early enough that attempts may fail before half of the life has passed.
+    fn renewal(self) -> Timestamp {
         later(self.issued, self.length() / 5 * 2)
     }
 
-    /// Whether the next one is to be requested. What is issued in the future was issued by a clock that has been set back since, so
+    /// Whether the next one is due. What is issued in the future was issued by a clock that has been set back since, so
     /// that it isn't known how long the kubeconfig is valid.
     pub(crate) fn is_due(self, now: Timestamp) -> bool {
         now >= self.renewal() || later(now, SKEW) < self.issued
@@ -68,6 +77,9 @@ mod tests {
     fn kubeconfig_is_renewed_before_half_of_its_life_has_passed() {
         let life = Life::of(at(0), at(10 * HOUR), 86_400);
         assert_eq!(life.renewal(), at(4 * HOUR));
+        assert_eq!(life.refresh(), at(HOUR));
+        let short = Life::of(at(0), at(HOUR), 86_400);
+        assert_eq!(short.refresh(), short.renewal());
         let cases = [
             (4 * HOUR - 1, [false, false, false]),
             (4 * HOUR, [true, false, false]),
