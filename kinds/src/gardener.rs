@@ -297,6 +297,8 @@ pub struct ShootStatus {
     pub last_operation: Option<LastOperation>,
     /// Generation of the spec that Gardener has seen.
     pub observed_generation: Option<i64>,
+    /// Whether neither its API server nor its machines run.
+    pub hibernated: bool,
     /// Updates that leave the machines where they are.
     pub in_place_updates: InPlaceUpdates,
 }
@@ -335,15 +337,15 @@ pub struct LastOperation {
 }
 
 impl ShootStatus {
-    /// Whether the cluster has been created, whatever is being done to it now.
+    /// Whether the cluster has been created and isn't hibernated, whatever is being done to it now.
     pub fn is_up(&self) -> bool {
-        self.last_operation
-            .as_ref()
-            .is_some_and(|operation| match operation.type_.as_str() {
-                "Create" | "Restore" => operation.state == "Succeeded",
-                "Reconcile" => true,
-                _ => false,
-            })
+        let operation = self.last_operation.as_ref();
+        let is_created = operation.is_some_and(|operation| match operation.type_.as_str() {
+            "Create" | "Restore" => operation.state == "Succeeded",
+            "Reconcile" => true,
+            _ => false,
+        });
+        is_created && !self.hibernated
     }
 
     /// Whether Gardener gave up.

@@ -183,6 +183,11 @@ pub fn condition(shoot: &Observation<ShootStatus>, notes: &[String], response: &
             Reason::Failed,
             format!("Gardener stopped retrying: {}", operation.description),
         ),
+        (None, Some(_)) if shoot.status.hibernated => (
+            false,
+            Reason::Waiting,
+            "the cluster is hibernated, and its API server doesn't run: set spec.hibernation.enabled of the Shoot to false".to_owned(),
+        ),
         (None, Some(_)) if shoot.status.is_up() => (true, Reason::Created, notes.join("; ")),
         (None, Some(operation)) => (
             false,

@@ -144,6 +144,23 @@ fn what_gardener_says_reaches_the_claim() {
 }
 
 #[test]
+fn hibernated_cluster_is_not_ready() {
+    let (call, awake) = running("control-plane");
+    assert_eq!(awake.status["phase"], "Ready");
+    let hibernated = |_: &str, _: &Value| json!({"hibernated": true, "lastOperation": {"type": "Reconcile", "state": "Succeeded"}});
+    let outcome = call.applied(&awake, hibernated).run();
+    assert_eq!(outcome.status["phase"], "Provisioning");
+    assert_eq!(
+        outcome.conditions["ShootReady"],
+        (
+            "False".to_owned(),
+            "Waiting".to_owned(),
+            "the cluster is hibernated, and its API server doesn't run: set spec.hibernation.enabled of the Shoot to false".to_owned()
+        )
+    );
+}
+
+#[test]
 fn version_that_the_cloud_profile_lacks_is_reported_with_the_setting_to_change() {
     let (mut call, _) = running("hv-pool-a");
     let refusal = "cannot apply object: shoots.core.gardener.cloud \"hv-pool-a\" is forbidden: [spec.kubernetes.version: Invalid \
