@@ -191,6 +191,12 @@ pub(crate) const OCTAVIA_NEEDS: Rule = Rule::new(
     "octavia needs nova and neutron: switch them on, or octavia off",
 );
 
+/// The databases of OVN refuse another protocol (`SAME_PROTOCOL` of the OVNCluster), and the ControlPlane would be changed in part.
+pub(crate) const TLS_STAYS_ON: Rule = Rule::new(
+    "!self.services.neutron || !oldSelf.services.neutron || !oldSelf.tls.enabled || self.tls.enabled",
+    "tls.enabled can't be switched off while neutron is on, since the databases of OVN keep their protocol: create another OpenStackCluster",
+);
+
 pub(crate) const BACKUPS_NEED: Rule = Rule::new(
     "!self.storage.ceph.backupPool.enabled || self.services.cinder",
     "storage.ceph.backupPool needs cinder: switch cinder on, or backupPool off",

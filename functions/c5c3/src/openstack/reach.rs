@@ -37,9 +37,14 @@ impl Recipe<'_> {
     fn unencrypted(&self) -> Option<String> {
         let pool = self.remote_pool()?;
         (!self.cluster.spec.tls.enabled).then(|| {
+            let advice = match self.existing.is_unencrypted() {
+                // OVN of a control plane keeps its protocol.
+                true => "create another OpenStackCluster with it",
+                false => "set it to true",
+            };
             format!(
                 "spec.tls.enabled is false, and agents of hypervisor pool {pool} reach the control plane by encrypted connections only: \
-                 set it to true, or disable nova"
+                 {advice}, or disable nova"
             )
         })
     }

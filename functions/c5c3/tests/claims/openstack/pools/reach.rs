@@ -60,10 +60,10 @@ fn control_plane_that_runs_without_encryption_says_what_agents_lack() {
     object.pointer_mut(global).unwrap()["tls"] = json!({ "enabled": false });
     let outcome = call.run();
     assert_eq!(outcome.fatal, None);
-    assert_eq!(
-        said(&outcome),
-        (["False", "Unsupported", UNENCRYPTED], true)
-    );
+    // The API server refuses another protocol.
+    let why = UNENCRYPTED.replace("set it to true", "create another OpenStackCluster with it");
+    let expected = ["False", "Unsupported", why.as_str()];
+    assert_eq!(said(&outcome), (expected, true));
     let network = &outcome.manifest("control-plane")["spec"]["global"]["network"];
     assert!(network["hypervisorNetworks"].is_array());
     assert_eq!(network.get("hypervisorAccess"), None);
