@@ -63,9 +63,15 @@ pub fn state(object: &Manifest) -> Markup {
 
 /// Conditions that an object is Ready without, and that may need a person. Others of an object that is Ready may never be True, such as
 /// `Retained`.
-const OPEN_WHILE_READY: [&str; 11] = [
+const OPEN_WHILE_READY: [&str; 24] = [
+    "AggregateMembersKnown",
     "AggregateReady",
+    "AggregateTraitsPresent",
     "AggregatesReady",
+    "BackedUp",
+    "CapacityAvailable",
+    "CephConnected",
+    "CertificateReady",
     "ConsolesReady",
     "Exposed",
     "HostsWorking",
@@ -73,8 +79,15 @@ const OPEN_WHILE_READY: [&str; 11] = [
     "HypervisorsWorking",
     "ImagesAllowed",
     "ImagesReady",
+    "IssuerExclusive",
+    "LeasesHaveShares",
+    "LostNodesRemoved",
     "MigrationBetweenPools",
     "MigrationReady",
+    "NodesProtected",
+    "NodesReady",
+    "RabbitMQUnblocked",
+    "ReturnedNodesEmpty",
 ];
 
 /// What an object waits for, and its other conditions that aren't True; of one that is Ready, those that may need a person.

@@ -78,6 +78,8 @@ async fn claim_that_is_ready_shows_conditions_that_may_need_a_person() {
     let mut claim = object("tenant-a", "prod", "True", "", json!({"phase": "Ready"}));
     let conditions = claim["status"]["conditions"].as_array_mut().unwrap();
     for (type_, reason, message) in [
+        ("CapacityAvailable", "NearlyFull", "volumes are 90 % full"),
+        ("CephConnected", "CephUnreachable", "no answer of st-pool-a"),
         ("ConsolesReady", "WaitingForCertificate", "no console opens"),
         (
             "HypervisorCertificatesReady",
@@ -96,7 +98,9 @@ async fn claim_that_is_ready_shows_conditions_that_may_need_a_person() {
     }
     let shown = main(&[(CLAIMS, vec![claim])], "/").await;
     for text in [
-        "7 conditions aren't True",
+        "9 conditions aren't True",
+        "NearlyFull: volumes are 90 % full",
+        "CephUnreachable: no answer of st-pool-a",
         "WaitingForCertificate: no console opens",
         "WaitingForCertificate: hv-pool-a lacks cert-manager",
         "RequirementMissing: no OpenSSH",
@@ -108,6 +112,29 @@ async fn claim_that_is_ready_shows_conditions_that_may_need_a_person() {
         assert!(shown.contains(text), "{shown}");
     }
     assert!(!shown.contains("Retained"), "{shown}");
+}
+
+#[tokio::test]
+async fn pool_that_is_ready_shows_nodes_that_a_person_decides_about() {
+    let mut pool = object("", "hv-pool-a", "True", "", json!({"nodeCount": 3}));
+    let conditions = pool["status"]["conditions"].as_array_mut().unwrap();
+    for (type_, reason, message) in [
+        ("MinHostsLeased", "Ready", ""),
+        ("NodesReady", "NodeNotReady", "node-a hasn't been Ready"),
+        ("ReturnedNodesEmpty", "NodeLost", "node-b came back"),
+    ] {
+        let status = if message.is_empty() { "True" } else { "False" };
+        conditions
+            .push(json!({"type": type_, "status": status, "reason": reason, "message": message}));
+    }
+    let shown = main(&[(POOLS, vec![pool])], "/pools").await;
+    for text in [
+        "2 conditions aren't True",
+        "NodeNotReady: node-a hasn't been Ready",
+        "NodeLost: node-b came back",
+    ] {
+        assert!(shown.contains(text), "{shown}");
+    }
 }
 
 #[tokio::test]
