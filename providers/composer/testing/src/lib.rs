@@ -8,6 +8,7 @@ pub mod dump;
 pub mod killed;
 mod objects;
 mod owned;
+mod parts;
 mod refused;
 mod rounds;
 mod shared;
@@ -29,6 +30,7 @@ use provider_composer::{
 use serde_json::Value;
 
 pub use difference::difference;
+pub use parts::{condition, secret_with};
 pub use shared::Shared;
 pub use store::Store;
 

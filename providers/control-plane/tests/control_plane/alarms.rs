@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
-use k8s_openapi::ByteString;
 use provider_composer::Dependency;
+use provider_composer_testing::secret_with;
 use provider_control_plane::credentials::rabbitmq::{
     Access, Alarm, AlarmResource, Answer, Member, Query, SYSTEM,
 };
@@ -18,10 +18,8 @@ use crate::stage::{NAMESPACE, Stage, secret};
 /// A control plane whose RabbitMQ can be asked.
 pub(crate) fn asked(spec: Value) -> Stage {
     let mut stage = running(spec);
-    let value = |text: &str| ByteString(text.as_bytes().to_vec());
-    let user =
-        json!({ "data": { "username": value("default_user"), "password": value("s3cret") } });
-    let certificate = json!({ "data": { "ca.crt": value("an authority") } });
+    let user = secret_with(&[("username", "default_user"), ("password", "s3cret")]);
+    let certificate = secret_with(&[("ca.crt", "an authority")]);
     for (name, content) in [
         ("openstack-rabbitmq-default-user", user),
         ("openstack-rabbitmq-tls", certificate),
@@ -176,7 +174,7 @@ fn alarm_is_kept_while_rabbitmq_is_unready() {
 #[test]
 fn secret_of_rabbitmqs_first_user_without_a_password_refers_to_its_operator() {
     let mut stage = asked(json!({}));
-    let user = json!({ "data": { "username": ByteString(b"default_user".to_vec()) } });
+    let user = secret_with(&[("username", "default_user")]);
     let key = secret("openstack-rabbitmq-default-user");
     stage.cluster.put(&key, &user);
     stage.settle();

@@ -1,6 +1,7 @@
 //! What users find on the first day: flavors, the external network, a network in the tenant's first project.
 
 use provider_composer::{Key, ResourceKind};
+use provider_composer_testing::condition;
 use provider_control_plane::credentials::flavors;
 use provider_control_plane::credentials::neutron::Question;
 use provider_control_plane::graph::Node;
@@ -99,11 +100,9 @@ fn flavor_requires_its_traits_before_it_is_ready() {
     let calls = composed.desired.calls.iter();
     let calls = calls.filter(|call| call.system == flavors::SYSTEM);
     assert_eq!(calls.count(), 1, "for one of two flavors");
-    let conditions = composed.status["conditions"].as_array().unwrap();
-    let mut conditions = conditions.iter();
-    let ready = conditions.find(|one| one["type"] == "FlavorsReady");
+    let [_, _, said] = condition(&composed.status, "FlavorsReady").unwrap();
     let message = "waits for Nova to let flavor premium require its traits: until then, its servers may be on hosts without them";
-    assert_eq!(ready.unwrap()["message"], message);
+    assert_eq!(said, message);
     stage.simulate();
     assert_eq!(
         json!(stage.flavors.borrow().0),

@@ -9,11 +9,7 @@ use crate::stage::{Stage, first};
 
 /// Status and message of a condition, where there is one.
 fn condition(stage: &Stage, type_: &str) -> Option<(String, String)> {
-    let conditions = stage.status()["conditions"].as_array().unwrap();
-    let is_there = conditions
-        .iter()
-        .any(|condition| condition["type"] == type_);
-    let (status, _, message) = is_there.then(|| stage.condition(type_))?;
+    let [status, _, message] = stage.cluster.condition(&stage.key, type_)?;
     Some((status, message))
 }
 

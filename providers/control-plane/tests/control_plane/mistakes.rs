@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::stage::{NAMESPACE, Stage, first, given, secret, without_control_planes};
-use k8s_openapi::ByteString;
 use provider_composer::Owner;
+use provider_composer_testing::secret_with;
 use provider_control_plane::graph::Node;
 use rstest::rstest;
 use serde_json::json;
@@ -56,18 +56,18 @@ fn a_control_plane_without_services_has_no_infrastructure() {
 }
 
 #[rstest]
-#[case::line_break(json!({ "password": ByteString(b"s3cret\n".to_vec()) }), "InvalidSecret", "line break")]
-#[case::empty(json!({ "password": ByteString(Vec::new()) }), "InvalidSecret", "no value under the key password")]
-#[case::other_key(json!({ "passwort": ByteString(b"s3cret".to_vec()) }), "InvalidSecret", "no value under the key password")]
+#[case::line_break(("password", "s3cret\n"), "InvalidSecret", "line break")]
+#[case::empty(("password", ""), "InvalidSecret", "no value under the key password")]
+#[case::other_key(("passwort", "s3cret"), "InvalidSecret", "no value under the key password")]
 fn a_secret_that_cannot_be_used_is_named(
-    #[case] data: serde_json::Value,
+    #[case] value: (&str, &str),
     #[case] expected: &str,
     #[case] why: &str,
 ) {
     let mut stage = Stage::new(json!({}));
     stage
         .cluster
-        .put(&secret("glance-db-credentials"), &json!({ "data": data }));
+        .put(&secret("glance-db-credentials"), &secret_with(&[value]));
     stage.simulate();
     let (_, reason, message) = stage.condition("GlanceReady");
     assert_eq!(reason, expected, "{message}");

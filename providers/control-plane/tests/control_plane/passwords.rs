@@ -2,7 +2,6 @@
 
 use c5c3_api::credential_rotation::CredentialRotationSpec;
 use jiff::SignedDuration;
-use k8s_openapi::ByteString;
 use provider_composer::{Key, ResourceKind};
 use provider_control_plane::rotation::CredentialRotationComposer;
 use rstest::rstest;
@@ -24,22 +23,13 @@ fn rotate(stage: &mut Stage, condition: &str) -> (Value, [String; 3]) {
     let mut status = stage.cluster.get(&rotation()).unwrap()["status"].clone();
     let fields = status.as_object_mut().unwrap();
     fields.remove("observedGeneration");
-    let conditions = fields.remove("conditions");
-    let conditions = conditions.unwrap_or_default();
-    let mut conditions = conditions.as_array().into_iter().flatten();
-    let found = conditions.find(|it| it["type"] == condition);
-    let text = |field| {
-        let text = found.and_then(|found| found[field].as_str());
-        text.unwrap_or_default().to_owned()
-    };
-    (status, ["status", "reason", "message"].map(text))
+    fields.remove("conditions");
+    let condition = stage.cluster.condition(&rotation(), condition);
+    (status, condition.unwrap_or_default())
 }
 
 fn value(stage: &Stage, name: &str, key: &str) -> String {
-    let object = stage.cluster.get(&secret(name));
-    let value = object.map_or(Value::Null, |object| object["data"][key].clone());
-    let value: ByteString = serde_json::from_value(value).unwrap();
-    String::from_utf8(value.0).unwrap()
+    stage.cluster.value(&secret(name), key).unwrap()
 }
 
 /// The password that a clouds.yaml has.

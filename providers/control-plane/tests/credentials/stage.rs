@@ -7,10 +7,9 @@ use std::rc::Rc;
 use c5c3_api::control_plane::ControlPlaneSpec;
 use c5c3_api::credential_rotation::CredentialRotationSpec;
 use jiff::SignedDuration;
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Key, Operator, ResourceKind};
-use provider_composer_testing::{Cluster, System};
+use provider_composer_testing::{Cluster, System, secret_with};
 use provider_control_plane::credentials::keystone::{Answer, Call, Change, Query, SYSTEM, Scope};
 use provider_control_plane::rotation::CredentialRotationComposer;
 use provider_control_plane_fixtures::Catalogue;
@@ -114,11 +113,7 @@ impl Stage {
     }
 
     pub fn put_secret(&mut self, name: &str, values: &[(&str, &str)]) {
-        let mut object = json!({ "data": {} });
-        for (key, value) in values {
-            object["data"][*key] = json!(ByteString(value.as_bytes().to_vec()));
-        }
-        self.cluster.put(&secret(name), &object);
+        self.cluster.put(&secret(name), &secret_with(values));
     }
 
     /// The control plane's operator looks once.
@@ -267,18 +262,12 @@ impl Stage {
 
     /// A value of a Secret.
     pub fn value(&self, name: &str, key: &str) -> Option<String> {
-        let value = self.cluster.get(&secret(name))?["data"].get(key)?;
-        let value: ByteString = serde_json::from_value(value.clone()).unwrap();
-        Some(String::from_utf8(value.0).unwrap())
+        self.cluster.value(&secret(name), key)
     }
 
-    /// Reason and message of a condition.
+    /// Status, reason and message of a condition.
     pub fn condition(&self, key: &Key, type_: &str) -> (String, String, String) {
-        let object = self.cluster.get(key).unwrap();
-        let conditions = object["status"]["conditions"].as_array().unwrap();
-        let condition = conditions.iter().find(|it| it["type"] == type_).unwrap();
-        let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
-        (text("status"), text("reason"), text("message"))
+        self.cluster.condition(key, type_).unwrap().into()
     }
 
     pub fn ready(&self) -> (String, String, String) {

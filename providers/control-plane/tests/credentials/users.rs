@@ -4,12 +4,11 @@ use c5c3_api::credential_rotation::CredentialRotationSpec;
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_kinds::{Manifest, mariadb, rabbitmq};
 use jiff::SignedDuration;
-use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Key, Operator, Resource, ResourceKind};
-use provider_composer_testing::Cluster;
+use provider_composer_testing::{Cluster, secret_with};
 use provider_control_plane::rotation::CredentialRotationComposer;
 use provider_openstack_fixtures::Complete;
 use rstest::rstest;
@@ -28,14 +27,6 @@ fn neutron() -> Key {
 fn rotation() -> Key {
     let kind = ResourceKind::of::<CredentialRotationSpec>();
     Key::new(kind, NAMESPACE, "neutron")
-}
-
-fn secret(cluster: &mut Cluster, name: &str, values: &[(&str, &str)]) {
-    let mut object = json!({ "data": {} });
-    for (key, value) in values {
-        object["data"][*key] = json!(ByteString(value.as_bytes().to_vec()));
-    }
-    cluster.put(&key::<Secret>(name), &object);
 }
 
 /// What other operators and Kubernetes do.
@@ -92,12 +83,9 @@ fn begun(type_: &str) -> Cluster {
     );
     for part in ["neutron", "neutron-cell1"] {
         for server in ["db", "rabbitmq"] {
+            let secret = key::<Secret>(&format!("{part}-{server}-credentials"));
             let values = [("username", part), ("password", "s3cret")];
-            secret(
-                &mut cluster,
-                &format!("{part}-{server}-credentials"),
-                &values,
-            );
+            cluster.put(&secret, &secret_with(&values));
         }
     }
     let spec = json!({ "release": "2025.1", "ovn": {}, "tls": { "enabled": false } });
@@ -173,9 +161,7 @@ fn check(cluster: &Cluster) {
             .iter()
             .filter_map(|volume| volume["secret"]["secretName"].as_str());
         for name in mounted.filter(|name| name.contains("-config-")) {
-            let config = &cluster.get(&key::<Secret>(name)).unwrap()["data"]["neutron.conf"];
-            let config: ByteString = serde_json::from_value(config.clone()).unwrap();
-            let config = String::from_utf8(config.0).unwrap();
+            let config = cluster.value(&key::<Secret>(name), "neutron.conf").unwrap();
             let urls = config.lines().filter_map(|line| line.split_once("://"));
             for (_, url) in urls {
                 let user = url
@@ -273,16 +259,8 @@ fn scheduled(cluster: &Cluster) -> (String, String) {
 
 /// Reason and message of a condition of the rotation.
 fn condition(cluster: &Cluster, type_: &str) -> (String, String) {
-    let conditions = &cluster.get(&rotation()).unwrap()["status"]["conditions"];
-    let mut conditions = conditions.as_array().unwrap().iter();
-    let found = conditions.find(|condition| condition["type"] == type_);
-    let text = |field: &str| {
-        found.unwrap()[field]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
-    };
-    (text("reason"), text("message"))
+    let [_, reason, message] = cluster.condition(&rotation(), type_).unwrap();
+    (reason, message)
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn reconcile_pool(cluster: &mut Cluster) -> Composed {
 
 /// The condition, which is only there while a node is dead.
 fn nodes_ready(cluster: &Cluster) -> Option<[String; 3]> {
-    find_condition(cluster, &pool_key(), "NodesReady")
+    cluster.condition(&pool_key(), "NodesReady")
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn consoles_have_another_certificate_than_migrations() {
     let share = share_key("prod");
     settle(&mut cluster, "prod");
     assert_eq!(tls(&cluster), Vec::<String>::new());
-    assert_eq!(find_condition(&cluster, &share, "ConsolesReady"), None);
+    assert_eq!(cluster.condition(&share, "ConsolesReady"), None);
     cluster.edit(&share, |share| {
         share["spec"]["agents"]["issuerRef"] = json!({ "name": "internal" });
     });
@@ -102,7 +102,7 @@ fn issuer_that_signs_for_others_is_reported() {
         put_share(&mut cluster, "prod", agents);
         put_certificate(&mut cluster);
         settle(&mut cluster, "prod");
-        find_condition(&cluster, &share, "IssuerExclusive")
+        cluster.condition(&share, "IssuerExclusive")
     };
     let shared = json!({ "name": "site", "kind": "ClusterIssuer" });
     let says = "every certificate of ClusterIssuer site, also of others, gives access to libvirt on the nodes: when no server has to migrate \
@@ -174,7 +174,7 @@ fn certificate_of_nodes_is_reported_with_the_refusal_of_its_issuer() {
     const CERTIFICATE: &str = "CertificateReady";
     let mut cluster = settled();
     let share = share_key("prod");
-    assert_eq!(find_condition(&cluster, &share, CERTIFICATE), None);
+    assert_eq!(cluster.condition(&share, CERTIFICATE), None);
     put_share(
         &mut cluster,
         "prod",

@@ -218,17 +218,8 @@ pub fn condition(cluster: &Cluster, share: &str, type_: &str) -> [String; 3] {
 }
 
 pub fn condition_of(cluster: &Cluster, key: &Key, type_: &str) -> [String; 3] {
-    let found = find_condition(cluster, key, type_);
+    let found = cluster.condition(key, type_);
     found.unwrap_or_else(|| panic!("no condition {type_}"))
-}
-
-/// A condition that is only there while something is to be said.
-pub fn find_condition(cluster: &Cluster, key: &Key, type_: &str) -> Option<[String; 3]> {
-    let resource = cluster.get(key).unwrap();
-    let conditions = resource["status"]["conditions"].as_array().unwrap();
-    let found = conditions.iter().find(|other| other["type"] == type_)?;
-    let text = |field: &str| found[field].as_str().unwrap_or_default().to_owned();
-    Some(["status", "reason", "message"].map(text))
 }
 
 /// What the pool gives a share.

@@ -29,7 +29,7 @@ fn stop_agents(cluster: &mut Cluster) {
 
 /// The condition, which is only there while something is to be said.
 fn checked(cluster: &Cluster) -> Option<[String; 3]> {
-    find_condition(cluster, &share_key("prod"), "ResourceProvidersChecked")
+    cluster.condition(&share_key("prod"), "ResourceProvidersChecked")
 }
 
 #[test]

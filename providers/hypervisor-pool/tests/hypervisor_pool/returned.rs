@@ -36,7 +36,7 @@ fn removed_by_hand(share: &str) -> String {
 
 /// The pool's condition, which is only there while a node that came back may have servers.
 fn returned(cluster: &Cluster) -> Option<[String; 3]> {
-    find_condition(cluster, &pool_key(), "ReturnedNodesEmpty")
+    cluster.condition(&pool_key(), "ReturnedNodesEmpty")
 }
 
 /// How many nodes of its group of machines may have servers.

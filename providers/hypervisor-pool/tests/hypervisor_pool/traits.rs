@@ -42,7 +42,7 @@ fn traits(nova: &Nova, node: &str) -> Vec<String> {
 
 /// The condition, which is only there while nodes may have former traits.
 fn removed(cluster: &Cluster) -> Option<[String; 3]> {
-    find_condition(cluster, &share_key("prod"), "FormerTraitsRemoved")
+    cluster.condition(&share_key("prod"), "FormerTraitsRemoved")
 }
 
 fn waits(what: &str) -> Option<[String; 3]> {
@@ -228,7 +228,7 @@ fn former_trait_that_the_aggregate_requires_is_reported_until_the_property_is_re
         metadata.insert("trait:CUSTOM_OTHER".to_owned(), "required".to_owned());
     });
     let required =
-        |cluster: &Cluster| find_condition(cluster, &share_key("prod"), "AggregateTraitsPresent");
+        |cluster: &Cluster| cluster.condition(&share_key("prod"), "AggregateTraitsPresent");
     let said = format!(
         "Nova's aggregate hv-pool-a has properties by which flavors must require traits that this share has no longer, {FORMER}: where the \
          scheduler has enable_isolated_aggregate_filtering, no flavor finds its hosts. Remove them by `openstack aggregate unset --property \

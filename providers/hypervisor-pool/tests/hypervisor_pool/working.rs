@@ -129,7 +129,7 @@ fn share_is_ready_while_as_many_nodes_have_what_agents_need_as_it_needs(
         )
     );
     assert_eq!(ready(&cluster), is_ready);
-    let found = find_condition(&cluster, &share_key("prod"), "Stalled");
+    let found = cluster.condition(&share_key("prod"), "Stalled");
     let found = found.map(|[status, ..]| status);
     assert_eq!(found.as_deref(), stalled);
 }

@@ -5,10 +5,9 @@ use std::rc::Rc;
 
 use c5c3_api::shoot_kubeconfig::ShootKubeconfigSpec;
 use jiff::SignedDuration;
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Custom, Key};
-use provider_composer_testing::{Cluster, System};
+use provider_composer_testing::{Cluster, System, secret_with};
 use provider_kubeconfig::ShootKubeconfig;
 use provider_kubeconfig::garden::{Answer, Issued, Query, SYSTEM};
 use serde_json::{Value, json};
@@ -89,8 +88,7 @@ impl Stage {
     }
 
     pub fn put_secret(&mut self, key: &Key, name: &str, value: &str) {
-        let value = ByteString(value.as_bytes().to_vec());
-        self.cluster.put(key, &json!({ "data": { name: value } }));
+        self.cluster.put(key, &secret_with(&[(name, value)]));
     }
 
     /// Has Gardener issue this kubeconfig, which expires after a time.
@@ -117,18 +115,13 @@ impl Stage {
 
     /// The kubeconfig in the Secret.
     pub fn kubeconfig(&self) -> Option<String> {
-        let value = self.cluster.get(&target())?["data"].get("kubeconfig")?;
-        let value: ByteString = serde_json::from_value(value.clone()).unwrap();
-        Some(String::from_utf8(value.0).unwrap())
+        self.cluster.value(&target(), "kubeconfig")
     }
 
     /// Reason and message of Ready, and whether it is True.
     pub fn ready(&self) -> (bool, String, String) {
-        let conditions = &self.cluster.get(&self.key).unwrap()["status"]["conditions"];
-        let mut conditions = conditions.as_array().unwrap().iter();
-        let ready = conditions.find(|one| one["type"] == "Ready").unwrap();
-        let text = |field: &str| ready[field].as_str().unwrap_or_default().to_owned();
-        (ready["status"] == "True", text("reason"), text("message"))
+        let [status, reason, message] = self.cluster.condition(&self.key, "Ready").unwrap();
+        (status == "True", reason, message)
     }
 
     /// Whether the last event is a Warning.

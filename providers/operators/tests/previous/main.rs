@@ -97,15 +97,12 @@ fn control_plane_stays_ready_while_its_gateway_is_away_and_says_so() {
     scene.settle(&control_plane_operators(), &mut |_| ());
     scene.lose_gateway();
     scene.settle(&control_plane_operators(), &mut assert_ready);
-    let mut objects = scene.cluster.objects().iter();
-    let control_plane = objects.find(|(key, _)| key.kind.kind == "ControlPlane");
-    let (_, control_plane) = control_plane.unwrap();
-    let conditions = control_plane["status"]["conditions"].as_array().unwrap();
-    let exposed = conditions
-        .iter()
-        .find(|condition| condition["type"] == "Exposed");
+    let mut keys = scene.cluster.objects().keys();
+    let control_plane = keys.find(|key| key.kind.kind == "ControlPlane");
+    let exposed = scene.cluster.condition(control_plane.unwrap(), "Exposed");
+    let [_, _, message] = exposed.unwrap();
     assert_eq!(
-        exposed.unwrap()["message"],
+        message,
         "Glance glance isn't exposed: waits for Gateway public to take HTTPRoute glance"
     );
 }

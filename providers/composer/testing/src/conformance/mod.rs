@@ -79,15 +79,7 @@ impl dyn Runtime + '_ {
 
     /// Returns status, reason and message of a condition of the subject.
     fn condition(&self, type_: &str) -> [String; 3] {
-        let subject = self.there(&subject());
-        let conditions = subject["status"]["conditions"].as_array();
-        let condition = conditions
-            .into_iter()
-            .flatten()
-            .find(|condition| condition["type"] == type_);
-        ["status", "reason", "message"].map(|field| {
-            let text = condition.and_then(|condition| condition[field].as_str());
-            text.unwrap_or_default().to_owned()
-        })
+        let found = crate::condition(&self.there(&subject())["status"], type_);
+        found.unwrap_or_default()
     }
 }

@@ -33,7 +33,7 @@ fn services(nova: &Nova) -> Vec<String> {
 
 /// The condition, which is only there while something is left.
 pub fn removed(cluster: &Cluster) -> Option<[String; 3]> {
-    find_condition(cluster, &share_key("prod"), "LostNodesRemoved")
+    cluster.condition(&share_key("prod"), "LostNodesRemoved")
 }
 
 /// The nodes that the share has lost.

@@ -65,7 +65,7 @@ fn pool_without_physical_networks_has_no_agent_of_uplinks() {
     let cluster = settled();
     let key = Key::of::<DaemonSet>("agents-prod", "uplinks");
     assert!(cluster.get(&key).is_none());
-    let condition = find_condition(&cluster, &share_key("prod"), "UplinksReady");
+    let condition = cluster.condition(&share_key("prod"), "UplinksReady");
     assert_eq!(condition, None);
     let controller = &template(&cluster, "ovn-controller")["containers"][0];
     assert_eq!(variable(controller, "UPLINKS"), "false");
