@@ -136,7 +136,7 @@ pub use manifests::documents;
 pub use namespace::take_address;
 pub use node::{Container, Fabric, Hypervisor, Node};
 pub use nova::{Nova, NovaState};
-pub use objects::{Kind, condition, is, kind};
+pub use objects::{Kind, condition, find_condition, is, kind};
 pub use openstack::{ConfigurationFile, Fault, OpenStack, Wrong, tables};
 pub use operator::Operator;
 pub use pki::{Authority, Identity};

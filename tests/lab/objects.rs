@@ -312,15 +312,15 @@ pub(crate) fn strict_apply() -> PatchParams {
     PatchParams::apply("lab").force().validation_strict()
 }
 
+/// A condition of an object; nothing when the object doesn't have it.
+pub fn find_condition<'a>(object: &'a DynamicObject, name: &str) -> Option<&'a Value> {
+    let mut conditions = object.data["status"]["conditions"].as_array()?.iter();
+    conditions.find(|found| found["type"] == name)
+}
+
 /// The condition's status, `True`, `False` or `Unknown`; nothing when the object has no such condition.
 pub fn condition<'a>(object: &'a DynamicObject, name: &str) -> Option<&'a str> {
-    object
-        .data
-        .pointer("/status/conditions")?
-        .as_array()?
-        .iter()
-        .find(|found| found["type"] == name)?["status"]
-        .as_str()
+    find_condition(object, name)?["status"].as_str()
 }
 
 /// Fine when the condition is `True`.
@@ -332,10 +332,7 @@ pub fn is(object: &DynamicObject, name: &str) -> Result<()> {
         condition(object, name) == Some("True"),
         "{} isn't {name}: {}",
         describe(object),
-        object
-            .data
-            .pointer("/status/conditions")
-            .unwrap_or(&Value::Null)
+        object.data["status"]["conditions"]
     );
     Ok(())
 }

@@ -14,8 +14,8 @@ use kube::{Api, Client, Config};
 use lab::suite::{CLUSTER, Need, OLDEST_GARDENER, Scenario};
 use lab::tools::Tool;
 use lab::{
-    Cluster, Context, Garden, Kind, Machine, Operator, Result, SHOOT, bail, ensure, eventually, is,
-    kind, minutes, scenario,
+    Cluster, Context, Garden, Kind, Machine, Operator, Result, SHOOT, bail, ensure, eventually,
+    find_condition, is, kind, minutes, scenario,
 };
 use serde_json::{Value, json};
 
@@ -249,10 +249,9 @@ async fn told(cluster: &Cluster, operator: &Operator) -> Result<()> {
     for (namespace, _) in REQUESTS {
         let place = format!("{namespace}/eu-de-1-control-plane");
         let request = cluster.get(SHOOT_KUBECONFIG, &place).await?;
-        let conditions = &request.data["status"]["conditions"];
-        let mut all = conditions.as_array().into_iter().flatten();
-        let is_told = all.any(|one| one["type"] == "Ready" && one["reason"] == overdue);
-        ensure!(is_told, "{conditions}");
+        let ready = find_condition(&request, "Ready");
+        let is_told = ready.is_some_and(|ready| ready["reason"] == overdue);
+        ensure!(is_told, "{ready:?}");
     }
     let events = cluster.list(EVENT, "").await?;
     let mut warnings = events

@@ -13,7 +13,7 @@ mod unreported;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::ByteString;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use tokio::time::sleep;
 use crate::ceph::Ceph;
 use crate::cluster::Cluster;
 use crate::lab::Lab;
-use crate::objects::{Kind, SECRET, is, kind};
+use crate::objects::{Kind, SECRET, find_condition, is, kind};
 use crate::provider::{NAMESPACED_OBJECT, OBJECT};
 use crate::{eventually, minutes, seconds};
 
@@ -319,17 +319,9 @@ impl<'a> Site<'a> {
     pub async fn says(&self, name: &str, type_: &str, reason: &str, message: &str) -> Result<()> {
         self.until(&format!("{name} says {reason}"), async || {
             let resource = self.get(OPENSTACK, name).await?;
-            let conditions = resource
-                .data
-                .pointer("/status/conditions")
-                .and_then(Value::as_array);
-            let Some(found) = conditions
-                .into_iter()
-                .flatten()
-                .find(|found| found["type"] == type_)
-            else {
-                bail!("no condition {type_}: {}", resource.data["status"])
-            };
+            let found = find_condition(&resource, type_);
+            let found = found
+                .with_context(|| format!("no condition {type_}: {}", resource.data["status"]))?;
             ensure!(
                 found["reason"] == reason && text(found, "/message").contains(message),
                 "it says {found}"

@@ -10,7 +10,7 @@ use kube::api::PostParams;
 use lab::claims::{CONTROL_PLANE, Generation, NAMESPACE, OPENSTACK, SHARE, Site};
 use lab::{
     Cluster, Context, DynamicObject, FunctionProgram, Garden, Kind, Release, Request, Result,
-    ensure, is, kind,
+    ensure, find_condition, is, kind,
 };
 use serde_json::json;
 
@@ -232,11 +232,7 @@ async fn are_current(site: &Site<'_>) -> Result<()> {
 /// Ready, as of the present generation.
 fn is_current(object: &DynamicObject) -> Result<()> {
     is(object, "Ready")?;
-    let conditions = object.data["status"]["conditions"].as_array();
-    let ready = conditions
-        .into_iter()
-        .flatten()
-        .find(|condition| condition["type"] == "Ready");
+    let ready = find_condition(object, "Ready");
     let observed = ready.map(|ready| &ready["observedGeneration"]);
     ensure!(
         observed == Some(&json!(object.metadata.generation)),

@@ -11,7 +11,7 @@ use lab::claims::{
 };
 use lab::{
     Cloud, Cluster, Context, DynamicObject, FunctionProgram, Garden, Image, Kind, Lab, Operator,
-    Release, Result, bail, condition, ensure, kind,
+    Release, Result, bail, condition, ensure, find_condition, kind,
 };
 use serde_json::{Value, json};
 
@@ -265,9 +265,6 @@ async fn is_nowhere(site: &Site<'_>, cluster: &Cluster, password: &str) -> Resul
 
 /// What a condition of an object says.
 fn message<'a>(object: &'a DynamicObject, type_: &str) -> &'a str {
-    let conditions = object.data["status"]["conditions"].as_array();
-    let mut conditions = conditions.into_iter().flatten();
-    let condition = conditions.find(|condition| condition["type"] == type_);
-    let message = condition.and_then(|condition| condition["message"].as_str());
+    let message = find_condition(object, type_).and_then(|condition| condition["message"].as_str());
     message.unwrap_or_default()
 }

@@ -1,6 +1,9 @@
 //! Databases and message buses of one member get two more and keep what is in them, and a database returns from a power loss.
 
-use lab::{Cloud, Image, Kind, Operator, Result, condition, ensure, eventually, is, kind, minutes};
+use lab::{
+    Cloud, Image, Kind, Operator, Result, condition, ensure, eventually, find_condition, is, kind,
+    minutes,
+};
 use serde_json::{Value, json};
 
 use super::backup::{
@@ -135,9 +138,7 @@ async fn grow(cloud: &Cloud) -> Result<()> {
 async fn says(cloud: &Cloud, name: &str) -> Result<()> {
     eventually("the ControlPlane says why", minutes(4), async || {
         let found = cloud.cluster.get(CONTROL_PLANE, WHOLE).await?;
-        let conditions = found.data["status"]["conditions"].as_array();
-        let mut conditions = conditions.into_iter().flatten();
-        let infrastructure = conditions.find(|one| one["type"] == "InfrastructureReady");
+        let infrastructure = find_condition(&found, "InfrastructureReady");
         let message = infrastructure.and_then(|one| one["message"].as_str());
         ensure!(
             condition(&found, "InfrastructureReady") == Some("False")

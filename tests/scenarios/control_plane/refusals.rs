@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::ResourceExt;
-use lab::{Machine, Result, condition, ensure, eventually, is, minutes, never_until, seconds};
+use lab::{
+    Machine, Result, condition, ensure, eventually, find_condition, is, minutes, never_until,
+    seconds,
+};
 use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
 
@@ -73,14 +76,8 @@ async fn says(site: &Site, simulation: &Simulation, name: &str, words: &[&str]) 
             condition(&control_plane, "Ready") == Some("False"),
             "Ready isn't False"
         );
-        let conditions = control_plane.data["status"]["conditions"]
-            .as_array()
-            .cloned();
-        let ready = conditions
-            .into_iter()
-            .flatten()
-            .find(|found| found["type"] == "Ready");
-        let message = ready.unwrap_or_default()["message"].to_string();
+        let ready = find_condition(&control_plane, "Ready");
+        let message = ready.unwrap_or(&Value::Null)["message"].to_string();
         ensure!(
             words.iter().all(|word| message.contains(word)),
             "it says {message}"

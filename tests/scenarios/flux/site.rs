@@ -8,7 +8,7 @@ use kube::core::DynamicObject;
 use lab::claims::{Generation, Runs, Simulated, Site};
 use lab::{
     Cluster, GitHost, Kind, Lab, Operator, Pods, Program, Repository, Result, ensure, eventually,
-    is, minutes,
+    find_condition, is, minutes,
 };
 use serde_json::json;
 
@@ -202,10 +202,7 @@ impl<'a> FluxSite<'a> {
 /// Whether Flux has reconciled an object, well or badly. It also handles a request where a dependency isn't Ready, which no object is while it is
 /// reconciled; then it tries again by itself.
 fn is_reconciled(object: &DynamicObject) -> bool {
-    let conditions = object.data["status"]["conditions"].as_array();
-    let mut conditions = conditions.into_iter().flatten();
-    let ready = conditions.find(|condition| condition["type"] == "Ready");
-    ready.is_some_and(|ready| {
+    find_condition(object, "Ready").is_some_and(|ready| {
         ready["status"] != "Unknown" && ready["reason"] != "DependencyNotReady"
     })
 }

@@ -171,7 +171,7 @@ async fn what_is_not_ours_stays(cluster: &Cluster) -> Result<()> {
         .await?;
     eventually("the taken name is said", minutes(1), async || {
         let two = cluster.get(TRIAL, "default/two").await?;
-        let ready = said(&two.data, "Ready")?;
+        let ready = said(&two, "Ready")?;
         ensure!(ready["reason"] == "NameTaken", "{ready}");
         let message = ready["message"].as_str().unwrap_or_default();
         ensure!(message.contains("ConfigMap theirs"), "{message}");
@@ -220,7 +220,7 @@ async fn failures_are_said(cluster: &Cluster, running: &Running) -> Result<()> {
     annotate(cluster, "one", json!({"fails": "on purpose"})).await?;
     eventually("the failure is said, once", minutes(1), async || {
         let one = cluster.get(TRIAL, "default/one").await?;
-        let ready = said(&one.data, "Ready")?;
+        let ready = said(&one, "Ready")?;
         ensure!(ready["reason"] == "Invalid", "{ready}");
         let events = cluster.list(EVENT, "").await?;
         let recorded = events
@@ -232,14 +232,13 @@ async fn failures_are_said(cluster: &Cluster, running: &Running) -> Result<()> {
     })
     .await?;
     let since =
-        said(&cluster.get(TRIAL, "default/one").await?.data, "Ready")?["lastTransitionTime"]
-            .clone();
+        said(&cluster.get(TRIAL, "default/one").await?, "Ready")?["lastTransitionTime"].clone();
     for _ in 0..3 {
         running.again(cluster, "one").await?;
         cluster.get(CONFIG_MAP, "default/first").await?;
         let one = cluster.get(TRIAL, "default/one").await?;
         ensure!(
-            said(&one.data, "Ready")?["lastTransitionTime"] == since,
+            said(&one, "Ready")?["lastTransitionTime"] == since,
             "it flaps"
         );
     }
@@ -251,7 +250,7 @@ async fn objects_in_other_namespaces_are_refused(cluster: &Cluster) -> Result<()
     annotate(cluster, "one", json!({"elsewhere": "kube-public"})).await?;
     eventually("the refusal is reported", minutes(1), async || {
         let one = cluster.get(TRIAL, "default/one").await?;
-        let ready = said(&one.data, "Ready")?;
+        let ready = said(&one, "Ready")?;
         ensure!(ready["reason"] == "InternalError", "{ready}");
         cluster.gone(CONFIG_MAP, "kube-public/there").await
     })

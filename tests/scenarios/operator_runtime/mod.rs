@@ -13,7 +13,10 @@ mod trial;
 
 use std::sync::Arc;
 
-use lab::{Cluster, Etcd, Kind, Machine, Result, bail, ensure, eventually, is, kind, minutes};
+use lab::{
+    Cluster, Context, DynamicObject, Etcd, Kind, Machine, Result, ensure, eventually,
+    find_condition, is, kind, minutes,
+};
 use serde_json::{Value, json};
 
 use carried::prepare;
@@ -76,16 +79,10 @@ async fn annotate(cluster: &Cluster, name: &str, annotations: Value) -> Result<(
 }
 
 /// What a resource says under one type of condition.
-fn said(object: &Value, type_: &str) -> Result<Value> {
-    let conditions = object["status"]["conditions"].as_array();
-    match conditions
-        .into_iter()
-        .flatten()
-        .find(|said| said["type"] == type_)
-    {
-        Some(said) => Ok(said.clone()),
-        None => bail!("nothing is said of {type_}"),
-    }
+fn said(object: &DynamicObject, type_: &str) -> Result<Value> {
+    let said = find_condition(object, type_);
+    said.cloned()
+        .with_context(|| format!("nothing is said of {type_}"))
 }
 
 /// Somebody edits what the operator made.

@@ -83,7 +83,7 @@ pub fn pods_are_deleted_before_what_they_use() -> Result<()> {
         cluster.delete(TRIAL, "default/one").await?;
         eventually("the pod terminates", minutes(1), async || {
             is_going(&cluster, POD, "default/terminating").await?;
-            let ready = said(&cluster.get(TRIAL, "default/one").await?.data, "Ready")?;
+            let ready = said(&cluster.get(TRIAL, "default/one").await?, "Ready")?;
             let message = ready["message"].as_str().unwrap_or_default();
             ensure!(
                 ready["reason"] == "Deleting" && message.contains("Deployment deployed"),

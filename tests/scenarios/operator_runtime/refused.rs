@@ -29,7 +29,7 @@ pub fn what_is_not_there_or_not_allowed_is_said_and_deletes_nothing() -> Result<
         .await?;
         eventually("the missing kind is said", minutes(1), async || {
             let one = cluster.get(TRIAL, "default/one").await?;
-            let ready = said(&one.data, "Ready")?;
+            let ready = said(&one, "Ready")?;
             let message = ready["message"].as_str().unwrap_or_default();
             ensure!(
                 ready["reason"] == "NotApplied" && message.contains("lates.lab.c5c3.io"),
@@ -71,7 +71,7 @@ async fn not_allowed(cluster: &Cluster) -> Result<()> {
     annotate(cluster, "one", json!({"deployment": null})).await?;
     eventually("what is not allowed is said", minutes(1), async || {
         let one = cluster.get(TRIAL, "default/one").await?;
-        let failed = said(&one.data, "Ready");
+        let failed = said(&one, "Ready");
         let deployment = cluster.get(DEPLOYMENT, "default/deployed").await?;
         ensure!(
             deployment.metadata.deletion_timestamp.is_none(),
@@ -92,7 +92,7 @@ async fn not_allowed(cluster: &Cluster) -> Result<()> {
 /// An API server that is killed and started again is no reason for an event, unless it is away for longer than operators bear.
 async fn restarted(machine: &Machine, cluster: &Cluster) -> Result<()> {
     for _ in 0..3 {
-        let before = said(&cluster.get(TRIAL, "default/one").await?.data, "Ready")?;
+        let before = said(&cluster.get(TRIAL, "default/one").await?, "Ready")?;
         let killed = Instant::now();
         machine.restart(&format!("kube-apiserver-{}", cluster.name()))?;
         eventually("the API server is back", minutes(2), async || {
@@ -106,7 +106,7 @@ async fn restarted(machine: &Machine, cluster: &Cluster) -> Result<()> {
             is(&cluster.get(TRIAL, "default/one").await?, "Ready")
         })
         .await?;
-        let ready = said(&cluster.get(TRIAL, "default/one").await?.data, "Ready")?;
+        let ready = said(&cluster.get(TRIAL, "default/one").await?, "Ready")?;
         if outage < BORNE {
             ensure!(ready == before, "{ready}");
             return Ok(());
