@@ -6,6 +6,8 @@ use std::process::Command;
 use lab::{Context, Result, ensure, tools};
 use serde_json::{Value, json};
 
+use super::program::printed;
+
 /// Has a run delete what others left in a cloud in memory, where these can't be deleted or fail. Returns what it and the next run report
 /// as left, and what there is.
 fn cleaned(stuck: &[&str]) -> Result<(Value, Value)> {
@@ -94,8 +96,6 @@ pub fn tempest_repeats_requests_that_fail_while_it_deletes() -> Result<()> {
 /// The tags of a domain that has had so many projects, their greatest length, and whether the last project is found by them.
 const TAGS: &str = r#"
 import json, sys
-sys.dont_write_bytecode = True
-sys.path.append(sys.argv[1])
 import cloud
 
 projects = [f"{number:032x}" for number in range(int(sys.argv[2]))]
@@ -106,19 +106,12 @@ print(json.dumps([len(tags), max(map(len, tags), default=0), len(found), {*proje
 
 /// Keystone refuses more than 80 tags, and longer ones than 255 characters.
 pub fn tempest_keeps_as_many_projects_as_a_domain_has_room_for() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (projects, expected) in [
         ("0", json!([0, 0, 0, true])),
         ("8", json!([2, 239, 8, true])),
         ("1000", json!([80, 239, 560, true])),
     ] {
-        let output = Command::new(tools::tempest()?.join("python3"))
-            .args(["-c", TAGS])
-            .arg(root.join("../providers/tempest/src"))
-            .arg(projects)
-            .output()?;
-        let tags: Value = serde_json::from_slice(&output.stdout)
-            .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+        let tags = printed(TAGS, &[projects])?;
         ensure!(tags == expected, "{projects}: {tags}");
     }
     Ok(())
@@ -128,8 +121,6 @@ pub fn tempest_keeps_as_many_projects_as_a_domain_has_room_for() -> Result<()> {
 /// fails.
 const ENDED: &str = r#"
 import http.client, json, sys, tempfile
-sys.dont_write_bytecode = True
-sys.path.append(sys.argv[1])
 import run
 
 ends = json.loads(sys.argv[2])
@@ -163,7 +154,6 @@ with tempfile.TemporaryDirectory() as folder:
 
 /// Otherwise `CleanedUp` stays as the run before left it.
 pub fn tempest_says_what_a_run_without_results_left() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let unlisted = "Tempest can't list its tests";
     let server = "server tempest-a-server";
     let former = "what an interrupted run left can't be deleted: server tempest-a-server";
@@ -187,14 +177,7 @@ pub fn tempest_says_what_a_run_without_results_left() -> Result<()> {
             json!([1, "timed out", null, null]),
         ),
     ] {
-        let output = Command::new(tools::tempest()?.join("python3"))
-            .args(["-c", ENDED])
-            .arg(root.join("../providers/tempest/src"))
-            .arg(ends.to_string())
-            .output()?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let report: Value = serde_json::from_str(said.lines().last().unwrap_or_default())
-            .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+        let report = printed(ENDED, &[&ends.to_string()])?;
         ensure!(report == expected, "{ends}: {report}");
     }
     Ok(())

@@ -9,8 +9,6 @@ use serde_json::{Value, json};
 /// What a run asks of a cloud that has these flavors and images, and the options that it gets for servers.
 const PREPARE: &str = r#"
 import json, sys
-sys.dont_write_bytecode = True
-sys.path.append(sys.argv[1])
 import run
 
 class Cloud(run.Cloud):
@@ -33,15 +31,19 @@ of_services = {**options["compute"], **options["network"], **options.get("volume
 print(json.dumps({"options": of_services, "features": features, "asked": cloud.asked}))
 "#;
 
-/// What a program of Python prints in JSON, with the run's programs beside it. It finds their folder in its first argument.
+/// Lets a program import those of a run from the folder in its first argument.
+const BESIDE: &str = "import sys\nsys.dont_write_bytecode = True\nsys.path.append(sys.argv[1])\n";
+
+/// What a program of Python prints in JSON, on its last line, with the run's programs beside it. Its own arguments begin with the second.
 pub(super) fn printed(program: &str, arguments: &[&str]) -> Result<Value> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(tools::tempest()?.join("python3"))
-        .args(["-c", program])
+        .args(["-c", &format!("{BESIDE}{program}")])
         .arg(root.join("../providers/tempest/src"))
         .args(arguments)
         .output()?;
-    serde_json::from_slice(&output.stdout)
+    let said = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(said.lines().last().unwrap_or_default())
         .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
@@ -95,8 +97,6 @@ pub fn tempest_creates_what_servers_need() -> Result<()> {
 /// The type of volumes that Tempest looks for, in clouds whose catalogues have these types.
 const TYPES: &str = r#"
 import json, sys
-sys.dont_write_bytecode = True
-sys.path.append(sys.argv[1])
 import cloud
 
 types = json.loads(sys.argv[2])
@@ -151,8 +151,6 @@ pub fn tempest_uses_the_network_that_it_is_told() -> Result<()> {
 /// these skipped ones.
 const LACKING: &str = r#"
 import configparser, json, sys
-sys.dont_write_bytecode = True
-sys.path.append(sys.argv[1])
 import run
 
 config = configparser.RawConfigParser(strict=False)
@@ -208,8 +206,6 @@ pub fn tempest_says_that_a_cloud_lacks_a_network() -> Result<()> {
 /// The smoke tests of these that use only these services.
 const CHOSEN: &str = r#"
 import json, sys
-sys.dont_write_bytecode = True
-sys.path.append(sys.argv[1])
 import run
 
 services, names = (json.loads(text) for text in sys.argv[2:])
@@ -241,8 +237,6 @@ pub fn tempest_chooses_tests_by_their_services() -> Result<()> {
 /// The tests of these that a run leaves out, with this section `[validation]` of its options.
 const CONNECTING: &str = r#"
 import configparser, json, sys
-sys.dont_write_bytecode = True
-sys.path.append(sys.argv[1])
 import run
 
 config = configparser.RawConfigParser(strict=False)

@@ -1,33 +1,27 @@
 //! The results of runs, and their logs.
 
-use std::path::Path;
-use std::process::Command;
-
-use lab::{Context, Result, ensure, tools};
-use serde_json::{Value, json};
+use lab::{Result, ensure};
+use serde_json::json;
 
 use super::program::printed;
+
+/// Counts a run. Prints its report, how many tests it skipped, and the length of a report of many failures.
+const COUNTED: &str = r#"
+import json, sys
+import run
+
+results, skipped = run.counted(open(sys.argv[2], "rb"))
+report = json.loads(run.message({**results, "cleaned": True}))
+long = run.message({"failures": ["a" * 500] * 20, "skips": ["b" * 300] * 20, "left": ["c"]})
+print(json.dumps([report, len(skipped), len(long)]))
+"#;
 
 /// A run of Tempest 45 against a Keystone, without the output of tests: some passed, a test and the end of a class failed, one was
 /// skipped, and one never ended.
 pub fn tempest_counts_what_stestr_recorded() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let output = Command::new(tools::tempest()?.join("python3"))
-        .arg("-c")
-        .arg(
-            "import json, sys; sys.dont_write_bytecode = True; sys.path.append(sys.argv[1]); import run\n\
-             results, skipped = run.counted(open(sys.argv[2], 'rb'))\n\
-             print(run.message({**results, 'cleaned': True}))\n\
-             print(len(skipped))\n\
-             print(len(run.message({'failures': ['a' * 500] * 20, 'skips': ['b' * 300] * 20, 'left': ['c']})))",
-        )
-        .arg(root.join("../providers/tempest/src"))
-        .arg(root.join("scenarios/tempest/run.subunit"))
-        .output()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let mut lines = said.lines();
-    let report: Value = serde_json::from_str(lines.next().unwrap_or_default())
-        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/tempest/run.subunit");
+    let said = printed(COUNTED, &[recorded])?;
+    let [report, skipped, length] = [&said[0], &said[1], &said[2]];
     let expected = json!({
         "passed": 8,
         "failed": 3,
@@ -40,10 +34,12 @@ pub fn tempest_counts_what_stestr_recorded() -> Result<()> {
         "skips": ["tempest.api.identity.v3.test_users.IdentityV3UsersTest.test_user_account_lockout"],
         "cleaned": true,
     });
-    ensure!(report == expected, "{report}");
-    ensure!(lines.next() == Some("1"), "{said}");
-    let length: usize = lines.next().unwrap_or_default().parse()?;
-    ensure!((3000..=4000).contains(&length), "{length}");
+    ensure!(*report == expected, "{report}");
+    ensure!(*skipped == 1, "{skipped}");
+    let fits = length
+        .as_u64()
+        .is_some_and(|length| (3000..=4000).contains(&length));
+    ensure!(fits, "{length}");
     Ok(())
 }
 
@@ -51,8 +47,6 @@ pub fn tempest_counts_what_stestr_recorded() -> Result<()> {
 /// of the pod and the file for the volume have.
 const SKIPPED: &str = r#"
 import contextlib, io, json, sys, tempfile
-sys.dont_write_bytecode = True
-sys.path.append(sys.argv[1])
 import subunit
 import run
 
@@ -111,8 +105,6 @@ pub fn tempest_lists_every_skipped_test_with_its_reason() -> Result<()> {
 /// Keeps the log of a run beside those of eleven others, and prints which there are then and what the new one says.
 const LOG: &str = r#"
 import gzip, json, os, sys, tempfile
-sys.dont_write_bytecode = True
-sys.path.append(sys.argv[1])
 import run
 
 with tempfile.TemporaryDirectory() as folder:
