@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::eventually::{eventually, seconds};
-use crate::objects::{Kind, delete, kind, split, strict_apply};
+use crate::objects::{Kind, SECRET, delete, kind, split, strict_apply};
 use crate::patience::answered;
+use crate::pki::{Authority, Identity};
 
 impl Cluster {
     /// Applies an object with these fields and this name, which is `namespace/name` if the kind is namespaced.
@@ -28,6 +29,21 @@ impl Cluster {
     /// Applies a namespace.
     pub async fn put_namespace(&self, name: &str) -> Result<()> {
         self.put(kind("v1", "Namespace"), name, json!({})).await
+    }
+
+    /// Applies a Secret, `namespace/name`, with a certificate, its key and, if it is given, the authority that signed it.
+    pub async fn put_certificate(
+        &self,
+        secret: &str,
+        identity: &Identity,
+        authority: Option<&Authority>,
+    ) -> Result<()> {
+        let mut data = json!({"tls.crt": identity.certificate, "tls.key": identity.key});
+        if let Some(authority) = authority {
+            data["ca.crt"] = json!(authority.certificate());
+        }
+        let object = json!({"type": "kubernetes.io/tls", "stringData": data});
+        self.put(SECRET, secret, object).await
     }
 
     /// What applying an object would store. Nothing is stored.

@@ -11,7 +11,7 @@ use crate::cloud::Cloud;
 use crate::cluster::Cluster;
 use crate::lab::Lab;
 use crate::node::{Fabric, Hypervisor};
-use crate::objects::{Kind, SECRET, kind};
+use crate::objects::{Kind, kind};
 use crate::operator::Operator;
 use crate::pki::Authority;
 use crate::secret_store::SecretStore;
@@ -190,12 +190,9 @@ pub fn public_hosts(claims: &[&str]) -> String {
 /// Lets cert-manager sign public certificates, with a Secret where it looks for those of ClusterIssuers.
 async fn issue_public_certificates(cluster: &Cluster) -> Result<()> {
     let authority = Authority::new()?;
-    let identity = authority.identity();
-    let secret = json!({
-        "type": "kubernetes.io/tls",
-        "stringData": {"tls.crt": identity.certificate, "tls.key": identity.key},
-    });
-    cluster.put(SECRET, "kube-system/public", secret).await?;
+    cluster
+        .put_certificate("kube-system/public", authority.identity(), None)
+        .await?;
     let issuer = json!({"spec": {"ca": {"secretName": "public"}}});
     cluster.put(ISSUER, "public", issuer).await
 }

@@ -172,14 +172,11 @@ async fn operators(machine: &Arc<Machine>, cloud: &mut Cloud) -> Result<()> {
 
 /// Lets cert-manager sign with a certificate in a namespace.
 async fn issuer(cloud: &Cloud, authority: &Identity, namespace: &str) -> Result<()> {
-    let secret = json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": "authority", "namespace": namespace},
-        "type": "kubernetes.io/tls",
-        "stringData": {"tls.crt": authority.certificate, "tls.key": authority.key},
-    });
-    cloud.cluster.apply(&secret.to_string()).await?;
+    let secret = format!("{namespace}/authority");
+    cloud
+        .cluster
+        .put_certificate(&secret, authority, None)
+        .await?;
     let issuer = json!({
         "apiVersion": "cert-manager.io/v1",
         "kind": "Issuer",

@@ -63,10 +63,14 @@ fn clients_outside_reach_an_api_by_gateway_and_by_ingress() -> Result<()> {
         let authority = machine.authority();
         let internal = authority.server(&SERVICE)?;
         cluster.apply(include_str!("keystone.yaml")).await?;
-        certify(&cluster, "openstack/keystone-tls", &internal, authority).await?;
+        cluster
+            .put_certificate("openstack/keystone-tls", &internal, Some(authority))
+            .await?;
         cluster.apply(GATEWAY).await?;
         let wildcard = public.server(&["*.cloud.example.com"])?;
-        certify(&cluster, "gateways/cloud-example-com", &wildcard, &public).await?;
+        cluster
+            .put_certificate("gateways/cloud-example-com", &wildcard, Some(&public))
+            .await?;
         let served = serve(&internal).await?;
 
         let client = Client::new(public.certificate(), OUTSIDE)?;
@@ -86,28 +90,6 @@ fn clients_outside_reach_an_api_by_gateway_and_by_ingress() -> Result<()> {
         by_ingress(&cluster, &public, &client).await?;
         cluster.allowed_all(&Operator::user(OPERATOR))
     })
-}
-
-/// Writes a certificate and its authority into a Secret, `namespace/name`.
-async fn certify(
-    cluster: &Cluster,
-    secret: &str,
-    identity: &Identity,
-    authority: &Authority,
-) -> Result<()> {
-    let (namespace, name) = secret.split_once('/').unwrap_or(("default", secret));
-    let secret = json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": { "name": name, "namespace": namespace },
-        "type": "kubernetes.io/tls",
-        "stringData": {
-            "tls.crt": identity.certificate,
-            "tls.key": identity.key,
-            "ca.crt": authority.certificate(),
-        },
-    });
-    cluster.apply(&secret.to_string()).await.map(drop)
 }
 
 /// Starts the API with a certificate. A former one leaves its port a moment after it was dropped.
@@ -216,7 +198,9 @@ async fn by_ingress(cluster: &Cluster, public: &Authority, client: &Client) -> R
     .await?;
     exposed(cluster, "False").await?;
     let identity = public.server(&[NAME])?;
-    certify(cluster, "openstack/keystone-public-tls", &identity, public).await?;
+    cluster
+        .put_certificate("openstack/keystone-public-tls", &identity, Some(public))
+        .await?;
     exposed(cluster, "True").await?;
     reached(client).await
 }

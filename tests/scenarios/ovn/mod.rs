@@ -93,14 +93,9 @@ impl Network {
         cloud.install(machine, "ovn").await?;
         cluster.apply(include_str!("namespace.yaml")).await?;
         let authority = machine.authority().identity();
-        let secret = json!({
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": "authority", "namespace": "openstack"},
-            "type": "kubernetes.io/tls",
-            "stringData": {"tls.crt": authority.certificate, "tls.key": authority.key},
-        });
-        cluster.apply(&secret.to_string()).await?;
+        cluster
+            .put_certificate("openstack/authority", authority, None)
+            .await?;
         for database in ["nb", "sb"] {
             for ordinal in 0..5 {
                 volume(&cloud, &format!("data-ovn-{database}-{ordinal}")).await?;
