@@ -18,6 +18,7 @@ use lab::{
 use serde_json::json;
 use tempfile::TempDir;
 
+use lab::claims::{CLAIM_DEFINITION, KINDS, NAMESPACED_DEFINITION};
 use lab::scenario;
 use lab::suite::{CLUSTER, Need, Scenario, core};
 
@@ -52,22 +53,6 @@ const PROVIDER: Kind = kind("pkg.crossplane.io/v1", "Provider");
 const FUNCTION_REVISION: Kind = kind("pkg.crossplane.io/v1", "FunctionRevision");
 const PROVIDER_REVISION: Kind = kind("pkg.crossplane.io/v1", "ProviderRevision");
 const COMPOSITION: Kind = kind("apiextensions.crossplane.io/v1", "Composition");
-const CLAIM_DEFINITION: Kind = kind(
-    "apiextensions.crossplane.io/v1",
-    "CompositeResourceDefinition",
-);
-const NAMESPACED_DEFINITION: Kind = kind(
-    "apiextensions.crossplane.io/v2",
-    "CompositeResourceDefinition",
-);
-
-/// What tenants apply, whatever the package.
-const TENANT_KINDS: [Kind; 4] = [
-    kind("c5c3.io/v1alpha1", "OpenStackCluster"),
-    kind("crossplane.c5c3.io/v1alpha1", "ControlPlaneCluster"),
-    kind("crossplane.c5c3.io/v1alpha1", "HypervisorCluster"),
-    kind("crossplane.c5c3.io/v1alpha1", "StorageCluster"),
-];
 
 fn claims_install_on_crossplane_1_20() -> Result<()> {
     claims_install(Release::V1_20, Tool::CrankV1)
@@ -344,7 +329,7 @@ async fn offers(management: &Cluster, definition: Kind) -> Result<()> {
     eventually("the definitions are established", SOON, async || {
         let definitions = management.list(definition, "").await?;
         ensure!(
-            definitions.len() == TENANT_KINDS.len(),
+            definitions.len() == KINDS.len(),
             "{} definitions",
             definitions.len()
         );
@@ -353,7 +338,7 @@ async fn offers(management: &Cluster, definition: Kind) -> Result<()> {
             .try_for_each(|definition| is(definition, "Established"))
     })
     .await?;
-    for kind in TENANT_KINDS {
+    for kind in KINDS {
         management.list(kind, "").await?;
     }
 
@@ -375,7 +360,7 @@ async fn offers(management: &Cluster, definition: Kind) -> Result<()> {
         }
     }
     ensure!(
-        composed == TENANT_KINDS.map(|kind| kind.kind.to_owned()).into(),
+        composed == KINDS.map(|kind| kind.kind.to_owned()).into(),
         "composed are {composed:?}"
     );
     Ok(())

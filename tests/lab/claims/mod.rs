@@ -51,6 +51,18 @@ pub const HYPERVISORS: Kind = kind("crossplane.c5c3.io/v1alpha1", "HypervisorClu
 pub const STORAGE: Kind = kind("crossplane.c5c3.io/v1alpha1", "StorageCluster");
 /// A control plane cluster.
 pub const CONTROL_PLANE_CLUSTER: Kind = kind("crossplane.c5c3.io/v1alpha1", "ControlPlaneCluster");
+/// What users apply.
+pub const KINDS: [Kind; 4] = [OPENSTACK, CONTROL_PLANE_CLUSTER, HYPERVISORS, STORAGE];
+/// A definition of a claim, with a cluster-scoped composite behind it.
+pub const CLAIM_DEFINITION: Kind = kind(
+    "apiextensions.crossplane.io/v1",
+    "CompositeResourceDefinition",
+);
+/// A definition of a namespaced composite.
+pub const NAMESPACED_DEFINITION: Kind = kind(
+    "apiextensions.crossplane.io/v2",
+    "CompositeResourceDefinition",
+);
 /// What the c5c3-operator reconciles.
 pub const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 /// A part of a hypervisor pool.
@@ -144,7 +156,7 @@ impl<'a> Site<'a> {
         ] {
             lab.provider.give_kubeconfig(name, cluster).await?;
         }
-        for kind in [OPENSTACK, HYPERVISORS, STORAGE, CONTROL_PLANE_CLUSTER] {
+        for kind in KINDS {
             eventually(
                 &format!("{} is served", kind.kind),
                 minutes(2),

@@ -4,30 +4,15 @@ use c5c3_api::Generation;
 use function_c5c3_fixtures::Site;
 use kube::ResourceExt;
 use kube::core::Request;
+use lab::claims::{CLAIM_DEFINITION, KINDS, NAMESPACED_DEFINITION};
 use lab::{
     Cluster, Context, Crossplane, DynamicObject, Etcd, Kind, Release, Result, bail, ensure,
-    eventually, is, kind, minutes,
+    eventually, is, minutes,
 };
 use serde_json::{Value, json};
 
 use super::fixtures::{Fixture, fixtures};
 use super::policy;
-
-const KINDS: [Kind; 4] = [
-    kind("c5c3.io/v1alpha1", "OpenStackCluster"),
-    kind("crossplane.c5c3.io/v1alpha1", "ControlPlaneCluster"),
-    kind("crossplane.c5c3.io/v1alpha1", "HypervisorCluster"),
-    kind("crossplane.c5c3.io/v1alpha1", "StorageCluster"),
-];
-
-const CLAIM_DEFINITION: Kind = kind(
-    "apiextensions.crossplane.io/v1",
-    "CompositeResourceDefinition",
-);
-const NAMESPACED_DEFINITION: Kind = kind(
-    "apiextensions.crossplane.io/v2",
-    "CompositeResourceDefinition",
-);
 
 /// Fine when the definitions are established, and the API server decides as the fixtures say.
 pub fn decide(release: Release, generation: Generation) -> Result<()> {
