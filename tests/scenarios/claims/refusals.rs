@@ -4,6 +4,7 @@ use lab::{Result, ensure, throughout_until};
 use serde_json::json;
 
 use super::activity;
+use super::hostile::claim;
 use super::tenants::CUSTOMER_B;
 use lab::claims::{CONTROL_PLANE, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, Site};
 
@@ -11,8 +12,8 @@ use lab::claims::{CONTROL_PLANE, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, Site}
 pub async fn name_taken(site: &Site<'_>) -> Result<()> {
     // Crossplane may still wait until it tries again, after what happened to a pool and to the function.
     site.phase(OPENSTACK, CUSTOMER_B, "Ready").await?;
-    let twin = claim("customer-b-staging", "tenant-z", "hv-pool-a");
-    site.lab.management.apply(&twin).await?;
+    let twin = claim("customer-b-staging", "tenant-z");
+    site.lab.management.apply(&twin.to_string()).await?;
     let place = "tenant-z/customer-b-staging";
     site.says(place, "Accepted", "NameTaken", "belongs to another claim")
         .await?;
@@ -55,20 +56,17 @@ pub async fn dedicated(site: &Site<'_>) -> Result<()> {
     site.claim("pools/hv-pool-compliance").await?;
     site.phase(HYPERVISORS, "infrastructure/hv-pool-compliance", "Ready")
         .await?;
-    site.lab
-        .management
-        .apply(&claim(
-            "finance-prod",
-            "tenant-finance",
-            "hv-pool-compliance",
-        ))
-        .await?;
+    let consumer = |name, namespace| {
+        let mut consumer = claim(name, namespace);
+        consumer["spec"]["hypervisorClusters"] = json!(["hv-pool-compliance"]);
+        consumer.to_string()
+    };
+    let first = consumer("finance-prod", "tenant-finance");
+    site.lab.management.apply(&first).await?;
     site.phase(OPENSTACK, "tenant-finance/finance-prod", "Ready")
         .await?;
-    site.lab
-        .management
-        .apply(&claim("finance-too", "tenant-z", "hv-pool-compliance"))
-        .await?;
+    let second = consumer("finance-too", "tenant-z");
+    site.lab.management.apply(&second).await?;
     let place = "tenant-z/finance-too";
     site.says(
         place,
@@ -96,16 +94,4 @@ pub async fn dedicated(site: &Site<'_>) -> Result<()> {
             .await
     })
     .await
-}
-
-fn claim(name: &str, namespace: &str, pool: &str) -> String {
-    json!({
-        "apiVersion": OPENSTACK.api_version, "kind": OPENSTACK.kind,
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {
-            "region": "eu-de-1", "size": "small",
-            "hypervisorClusters": [pool], "storageClusters": ["st-pool-a"],
-        },
-    })
-    .to_string()
 }
