@@ -139,6 +139,7 @@ pub use nova::{Nova, NovaState};
 pub use objects::{Kind, condition, find_condition, is, kind};
 pub use openstack::{ConfigurationFile, Fault, OpenStack, Wrong, tables};
 pub use operator::Operator;
+pub use output::output;
 pub use pki::{Authority, Identity};
 pub use pods::Pods;
 pub use probe::page;

@@ -10,7 +10,7 @@ use anyhow::{Context, Error, Result, anyhow, ensure};
 ///
 /// # Errors
 /// When it can't be run or fails, with what it says of that.
-pub(crate) fn output(command: &mut Command, what: &str) -> Result<String> {
+pub fn output(command: &mut Command, what: &str) -> Result<String> {
     let output = command
         .output()
         .with_context(|| format!("cannot run {}", Path::new(command.get_program()).display()))?;

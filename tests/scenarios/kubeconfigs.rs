@@ -14,8 +14,8 @@ use kube::{Api, Client, Config};
 use lab::suite::{CLUSTER, Need, OLDEST_GARDENER, Scenario};
 use lab::tools::Tool;
 use lab::{
-    Cluster, Context, Garden, Kind, Machine, Operator, Result, SHOOT, bail, ensure, eventually,
-    find_condition, is, kind, minutes, scenario,
+    Cluster, Garden, Kind, Machine, Operator, Result, SHOOT, bail, ensure, eventually,
+    find_condition, is, kind, minutes, output, scenario,
 };
 use serde_json::{Value, json};
 
@@ -143,13 +143,14 @@ async fn be_the_shoot(machine: &Machine, cluster: &Cluster, shoot: &str) -> Resu
     fs::create_dir_all(&folder)?;
     let (key, certificate) = (folder.join("ca.key"), folder.join("ca.crt"));
     // Gardener takes RSA keys alone, in PKCS #1 (pkg/utils/encoding.go), and the lab's authority has another one.
-    openssl(
+    output(
         Command::new("openssl")
             .args(["genrsa", "-traditional", "-out"])
             .arg(&key)
             .arg("2048"),
+        "openssl",
     )?;
-    openssl(
+    output(
         Command::new("openssl")
             .args([
                 "req",
@@ -164,6 +165,7 @@ async fn be_the_shoot(machine: &Machine, cluster: &Cluster, shoot: &str) -> Resu
             .arg(&key)
             .arg("-out")
             .arg(&certificate),
+        "openssl",
     )?;
     let (key, certificate) = (fs::read_to_string(key)?, fs::read_to_string(certificate)?);
     let own = machine.authority().certificate();
@@ -189,16 +191,6 @@ async fn be_the_shoot(machine: &Machine, cluster: &Cluster, shoot: &str) -> Resu
     let status = json!({"advertisedAddresses": [{"name": "external", "url": url}]});
     let place = format!("garden-c5c3/{shoot}");
     cluster.set_status(SHOOT, &place, status).await.map(drop)
-}
-
-fn openssl(command: &mut Command) -> Result<()> {
-    let output = command.output().context("cannot run openssl")?;
-    ensure!(
-        output.status.success(),
-        "openssl fails: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(())
 }
 
 fn base64(text: &str) -> ByteString {

@@ -13,7 +13,7 @@ use kube::ResourceExt;
 use lab::tools::{Module, Tool};
 use lab::{
     Cluster, Context, Crossplane, DynamicObject, Etcd, Kind, Machine, Program, Release, Result,
-    SYSTEM, ensure, eventually, is, kind,
+    SYSTEM, ensure, eventually, is, kind, output,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -367,13 +367,6 @@ async fn offers(management: &Cluster, definition: Kind) -> Result<()> {
 }
 
 fn run(command: &mut Command) -> Result<String> {
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start {command:?}"))?;
-    ensure!(
-        output.status.success(),
-        "{command:?} failed: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let what = format!("{command:?}");
+    output(command, &what)
 }

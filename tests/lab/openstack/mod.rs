@@ -6,12 +6,12 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use provider_openstack::Release;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::output::output;
+use crate::output::{output, printed};
 use crate::python;
 
 pub use table::tables;
@@ -114,12 +114,7 @@ impl OpenStack {
             stdin.write_all(input.as_bytes())?;
         }
         let output = program.wait_with_output()?;
-        ensure!(
-            output.status.success(),
-            "the services of {} can't say what they read:\n{}",
-            self.release,
-            String::from_utf8_lossy(&output.stderr)
-        );
-        serde_json::from_slice(&output.stdout).context("options.py answers in another way")
+        let what = format!("the services of {} can't say what they read", self.release);
+        serde_json::from_str(&printed(output, &what)?).context("options.py answers in another way")
     }
 }

@@ -1,7 +1,6 @@
 //! What is known of how the packages were built.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -101,7 +100,7 @@ impl Elsewhere {
             .arg(elsewhere.sources()))?;
         fs::remove_file(archive)?;
         fs::create_dir(elsewhere.home())?;
-        for entry in fs::read_dir(cargo_home()?)? {
+        for entry in fs::read_dir(c5c3_program::cargo_home()?)? {
             let entry = entry?;
             symlink(entry.path(), elsewhere.home().join(entry.file_name()))?;
         }
@@ -123,12 +122,5 @@ impl Elsewhere {
             .env("CARGO_HOME", self.home())
             .env("CARGO_TARGET_DIR", self.folder.path().join("built"));
         cargo
-    }
-}
-
-fn cargo_home() -> Result<PathBuf> {
-    match env::var_os("CARGO_HOME") {
-        Some(folder) => Ok(folder.into()),
-        None => Ok(env::home_dir().context("set HOME")?.join(".cargo")),
     }
 }

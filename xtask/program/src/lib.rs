@@ -14,6 +14,7 @@ use serde_json::Value;
 
 pub use cache::cache;
 pub use compiler::Compiler;
+pub use paths::cargo_home;
 
 /// The variable with the path of a [`Build::Debug`] that is built already.
 pub const PROGRAM: &str = "C5C3_PROGRAM";
@@ -75,7 +76,10 @@ impl Build {
 }
 
 /// What a command prints, run in a folder.
-fn output_of(mut command: Command, folder: &Path) -> Result<String> {
+///
+/// # Errors
+/// When it can't be started, or fails; with what it says of that.
+pub fn output_of(mut command: Command, folder: &Path) -> Result<String> {
     let output = command
         .current_dir(folder)
         .output()

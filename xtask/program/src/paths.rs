@@ -37,7 +37,10 @@ pub fn flags(folder: &Path) -> Result<OsString> {
 }
 
 /// Where cargo has the sources of crates.
-fn cargo_home() -> Result<PathBuf> {
+///
+/// # Errors
+/// When neither a variable nor a home says it.
+pub fn cargo_home() -> Result<PathBuf> {
     match env::var_os("CARGO_HOME") {
         Some(folder) => Ok(folder.into()),
         None => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use crate::pins::{self, Pin};
@@ -66,21 +66,10 @@ pub fn bill(kind: &str, name: &str, version: &str, registry: Registry, pins: &[P
 /// # Errors
 /// When cargo can't list them, or one has no checksum in `Cargo.lock`.
 pub fn shipped_crates(root: &Path) -> Result<Vec<Pin>> {
-    let listed = c5c3_program::cargo()
-        .args(["tree", "--locked", "--package", "c5c3", "--edges", "normal"])
-        .args(["--prefix", "none", "--format", "{p}"])
-        .current_dir(root)
-        .output()
-        .context("cargo can't be started")?;
-    ensure!(
-        listed.status.success(),
-        "cargo tree failed: {}",
-        String::from_utf8_lossy(&listed.stderr)
-    );
-    select(
-        &String::from_utf8_lossy(&listed.stdout),
-        pins::crates(root)?,
-    )
+    let mut tree = c5c3_program::cargo();
+    tree.args(["tree", "--locked", "--package", "c5c3", "--edges", "normal"])
+        .args(["--prefix", "none", "--format", "{p}"]);
+    select(&c5c3_program::output_of(tree, root)?, pins::crates(root)?)
 }
 
 /// Those of the locked crates that `cargo tree` lists. The project's own are listed with their folders.

@@ -75,13 +75,10 @@ impl Sources<'_> {
 /// The commit of a working tree without changes.
 pub fn commit(root: &Path) -> Option<String> {
     let git = |arguments: &[&str]| {
-        let said = Command::new("git")
-            .args(arguments)
-            .current_dir(root)
-            .output()
-            .ok()?;
-        let said = said.status.success().then_some(said.stdout)?;
-        Some(String::from_utf8_lossy(&said).trim().to_owned())
+        let mut git = Command::new("git");
+        git.args(arguments);
+        let said = c5c3_program::output_of(git, root).ok()?;
+        Some(said.trim().to_owned())
     };
     let changes = git(&["status", "--porcelain"])?;
     changes.is_empty().then(|| git(&["rev-parse", "HEAD"]))?

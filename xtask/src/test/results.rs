@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use jiff::{Timestamp, tz::TimeZone};
 
 use crate::files::read;
@@ -68,19 +68,10 @@ impl Tree {
 }
 
 fn git(root: &Path, index: Option<&Path>, arguments: &[&str]) -> Result<String> {
-    let output = Command::new("git")
-        .args(arguments)
-        .envs(index.map(|index| ("GIT_INDEX_FILE", index)))
-        .current_dir(root)
-        .output()
-        .context("git can't be started")?;
-    ensure!(
-        output.status.success(),
-        "git {} failed: {}",
-        arguments.join(" "),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
+    let mut git = Command::new("git");
+    git.args(arguments)
+        .envs(index.map(|index| ("GIT_INDEX_FILE", index)));
+    Ok(c5c3_program::output_of(git, root)?.trim_end().to_owned())
 }
 
 impl fmt::Display for Tree {
