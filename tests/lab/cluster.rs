@@ -378,7 +378,8 @@ fn base64(text: &str) -> ByteString {
     ByteString(text.as_bytes().to_vec())
 }
 
-async fn client(kubeconfig: &str) -> Result<Client> {
+/// A client with the rights of a kubeconfig.
+pub(crate) async fn client(kubeconfig: &str) -> Result<Client> {
     let kubeconfig =
         Kubeconfig::from_yaml(kubeconfig).context("our own kubeconfig can't be read")?;
     let mut config =

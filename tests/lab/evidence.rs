@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use kube::api::{Api, DynamicObject, ListParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::discovery::{Discovery, verbs};
-use kube::{Client, Config};
 use tokio::time::timeout;
 
+use crate::cluster::client;
 use crate::say::say;
 
 /// The variable with the folder for what a failed scenario leaves behind.
@@ -87,9 +86,7 @@ fn copy(from: &Path, to: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<()> {
 
 /// Writes a file of YAML for each kind, without the values of Secrets; Events are a kind, too.
 async fn objects(kubeconfig: &str, folder: &Path) -> Result<()> {
-    let kubeconfig = Kubeconfig::from_yaml(kubeconfig).context("an odd kubeconfig")?;
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    let client = Client::try_from(config)?;
+    let client = client(kubeconfig).await?;
     let discovery = Discovery::new(client.clone()).run().await?;
     for (resource, capabilities) in discovery
         .groups()

@@ -1,6 +1,5 @@
 //! Runs a scenario on a thread, a namespace and a machine of its own, which are closed whatever happens.
 
-use std::io::ErrorKind;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use tempfile::TempDir;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::cache::gone;
 use crate::crossplane::Release;
 use crate::evidence;
 use crate::function::FunctionProgram;
@@ -121,7 +121,7 @@ fn folder(scenario: &str) -> Result<TempDir> {
         .context("cannot make a temporary folder")
 }
 
-/// Removes the folders of scenarios whose process was killed.
+/// Removes the folders of scenarios whose process was killed, which another run may do meanwhile.
 pub(crate) fn remove_leftovers() -> Result<()> {
     let temporary = env::temp_dir();
     for entry in
@@ -136,16 +136,10 @@ pub(crate) fn remove_leftovers() -> Result<()> {
         if let Some(process) = owner
             && !Path::new("/proc").join(process.to_string()).exists()
         {
-            remove(&entry.path())?;
+            let folder = entry.path();
+            gone(fs::remove_dir_all(&folder))
+                .with_context(|| format!("cannot remove {}", folder.display()))?;
         }
     }
     Ok(())
-}
-
-/// Removes a folder, which another run may do meanwhile.
-fn remove(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        removed => removed.with_context(|| format!("cannot remove {}", folder.display())),
-    }
 }

@@ -2,10 +2,11 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use provider_composer::Key;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::cases::{map, secret};
 use super::{NAMESPACE, Runtime, Script, subject};
+use crate::stored::is_deleted;
 
 pub(super) fn deleted(runtime: &mut dyn Runtime) {
     let spec = json!({
@@ -67,10 +68,6 @@ fn end(runtime: &mut dyn Runtime, serves: &Key) {
         serves["metadata"]["finalizers"] = json!([]);
     });
     runtime.delete(serves);
-}
-
-fn is_deleted(object: &Value) -> bool {
-    object["metadata"].get("deletionTimestamp").is_some()
 }
 
 pub(super) fn pods_first(runtime: &mut dyn Runtime) {
