@@ -4,7 +4,7 @@ use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::NovaSpec;
 use c5c3_api::placement::PlacementSpec;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Custom, Reason};
+use provider_composer::{Custom, Reason, Resource};
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
@@ -18,62 +18,44 @@ fn ssh_key(cluster: &Cluster) -> Option<String> {
     cluster.value("nova-cell1-compute", "migration.key")
 }
 
-/// A node's chassis is deleted through Neutron, whose certificate may be of another authority.
-#[test]
-fn hypervisor_pool_operator_learns_where_neutron_is() {
+/// A service says where its API is, with a certificate of another authority: both reach the hypervisor-pool-operator, the URL under
+/// this name.
+fn learns_where<T: Resource>(service: &str, spec: &Value, name: &str) {
     let mut cluster = running();
     let clouds = |cluster: &Cluster| {
         let text = cluster.value("nova-cell1-compute", "clouds.yaml").unwrap();
         let clouds: Value = serde_json::from_str(&text).unwrap();
-        clouds["clouds"]["nova"]["network_endpoint_override"].clone()
+        clouds["clouds"]["nova"][name].clone()
     };
     assert_eq!(clouds(&cluster), Value::Null);
-    let neutron = json!({
-        "apiVersion": "neutron.openstack.c5c3.io/v1alpha1",
-        "kind": "Neutron",
-        "metadata": { "name": "neutron", "namespace": "openstack" },
-        "spec": { "release": "2025.2", "ovn": {}, "tls": { "issuerRef": { "name": "ca" } } },
-    });
-    cluster.put_document::<Custom<NeutronSpec>>(&neutron.to_string());
-    let url = json!("https://neutron.openstack.svc.cluster.local:9696");
-    cluster.change::<Custom<NeutronSpec>>("neutron", |neutron| {
-        neutron["status"]["endpoint"] = url.clone();
-    });
+    let url = json!(format!("https://{service}.openstack.svc.cluster.local"));
+    cluster.put::<T>(
+        service,
+        json!({ "spec": spec, "status": { "endpoint": url } }),
+    );
     let before = cluster.value("nova-cell1-compute", "cacert").unwrap();
-    cluster.secret("neutron-tls", &[("ca.crt", "another authority")]);
+    cluster.secret(
+        &format!("{service}-tls"),
+        &[("ca.crt", "another authority")],
+    );
     cluster.settle(&NOVA, "nova");
     assert_eq!(clouds(&cluster), url);
     let after = cluster.value("nova-cell1-compute", "cacert").unwrap();
     assert_eq!(after, format!("another authority\n{before}"));
 }
 
+/// A node's chassis is deleted through Neutron, whose certificate may be of another authority.
+#[test]
+fn hypervisor_pool_operator_learns_where_neutron_is() {
+    let spec = json!({ "release": "2025.2", "ovn": {}, "tls": { "issuerRef": { "name": "ca" } } });
+    learns_where::<Custom<NeutronSpec>>("neutron", &spec, "network_endpoint_override");
+}
+
 /// Nova adds a host to an aggregate that Placement refuses, and deletes one whose resource provider stays.
 #[test]
 fn hypervisor_pool_operator_learns_where_placement_is() {
-    let mut cluster = running();
-    let clouds = |cluster: &Cluster| {
-        let text = cluster.value("nova-cell1-compute", "clouds.yaml").unwrap();
-        let clouds: Value = serde_json::from_str(&text).unwrap();
-        clouds["clouds"]["nova"]["placement_endpoint_override"].clone()
-    };
-    assert_eq!(clouds(&cluster), Value::Null);
-    let placement = json!({
-        "apiVersion": "placement.openstack.c5c3.io/v1alpha1",
-        "kind": "Placement",
-        "metadata": { "name": "placement", "namespace": "openstack" },
-        "spec": { "release": "2025.2", "tls": { "issuerRef": { "name": "ca" } } },
-    });
-    cluster.put_document::<Custom<PlacementSpec>>(&placement.to_string());
-    let url = json!("https://placement.openstack.svc.cluster.local:8778");
-    cluster.change::<Custom<PlacementSpec>>("placement", |placement| {
-        placement["status"]["endpoint"] = url.clone();
-    });
-    let before = cluster.value("nova-cell1-compute", "cacert").unwrap();
-    cluster.secret("placement-tls", &[("ca.crt", "another authority")]);
-    cluster.settle(&NOVA, "nova");
-    assert_eq!(clouds(&cluster), url);
-    let after = cluster.value("nova-cell1-compute", "cacert").unwrap();
-    assert_eq!(after, format!("another authority\n{before}"));
+    let spec = json!({ "release": "2025.2", "tls": { "issuerRef": { "name": "ca" } } });
+    learns_where::<Custom<PlacementSpec>>("placement", &spec, "placement_endpoint_override");
 }
 
 /// A HypervisorShare finds the Secret of its cell by the label.
