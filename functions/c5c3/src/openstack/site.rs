@@ -3,8 +3,7 @@
 use std::iter;
 
 use c5c3_api::{
-    ControlPlaneClusterSpec, HypervisorClusterSpec, OpenStackClusterSpec, PoolName, Reason,
-    StorageClusterSpec,
+    ControlPlaneClusterSpec, HypervisorClusterSpec, PoolName, Reason, StorageClusterSpec,
 };
 use function_protocol::{Fatal, Request, Response};
 
@@ -53,8 +52,10 @@ impl Site {
             spec,
             pool_namespace: &presets.pool_namespace,
         };
-        let mut control_plane =
-            requester.find(request, response, &control_plane_cluster(spec)?, 1)?;
+        let name = spec
+            .control_plane_cluster()
+            .map_err(|error| Fatal::new(format!("spec.region: {error}")))?;
+        let mut control_plane = requester.find(request, response, &name, 1)?;
         let mut hypervisors = find_all(
             &requester,
             request,
@@ -151,16 +152,6 @@ impl Site {
 fn problem<K: Pool>(pool: &Named<K>) -> Option<(bool, Reason, String)> {
     let reason = pool.problem.as_ref()?.reason();
     Some((pool.is_eligible(), reason, pool.explanation()?))
-}
-
-/// The control plane cluster that a claim names, or its region's.
-fn control_plane_cluster(spec: &OpenStackClusterSpec) -> Result<PoolName, Fatal> {
-    match &spec.control_plane_cluster {
-        Some(name) => Ok(name.clone()),
-        None => format!("{}-control-plane", spec.region)
-            .parse()
-            .map_err(|error| Fatal::new(format!("spec.region: {error}"))),
-    }
 }
 
 fn find_all<'a, K: Pool>(
