@@ -34,6 +34,9 @@ pub enum ComponentKind {
         health: &'static str,
         /// The port of the endpoint.
         port: u16,
+        /// How long requests, and what they have begun, may take once a pod terminates, in seconds, if that isn't the default. Other
+        /// pods serve meanwhile.
+        shutdown: Option<u32>,
     },
     /// A program that listens on a port itself.
     Proxy {
@@ -65,6 +68,7 @@ impl ComponentDefinition {
                 module,
                 health,
                 port,
+                shutdown: None,
             },
             condition: "APIReady",
             after: &[],
@@ -93,9 +97,8 @@ impl ComponentDefinition {
     pub const fn shutdown(&self) -> Option<u32> {
         match self.kind {
             ComponentKind::Member { shutdown, .. } => Some(shutdown),
-            ComponentKind::Wsgi { .. }
-            | ComponentKind::Proxy { .. }
-            | ComponentKind::Daemon { .. } => None,
+            ComponentKind::Wsgi { shutdown, .. } => shutdown,
+            ComponentKind::Proxy { .. } | ComponentKind::Daemon { .. } => None,
         }
     }
 }
@@ -136,6 +139,20 @@ pub struct OptionTables {
 /// A condition of a Nova that has told hypervisors to run another release than before, until that is complete: whether nova-compute of all
 /// hosts runs it.
 pub const COMPUTES_UPGRADED: &str = "ComputesUpgraded";
+
+/// Serves images. An upload is one request, and an import goes on after its request: Glance waits for both before it ends (`drain_workers`
+/// in glance/common/wsgi_app.py). What is interrupted leaves an image that stays in `saving` or `importing`.
+pub const GLANCE_API: ComponentDefinition = ComponentDefinition {
+    name: "api",
+    kind: ComponentKind::Wsgi {
+        module: "glance.wsgi.api",
+        health: "/healthcheck",
+        port: 9292,
+        shutdown: Some(60 * 60),
+    },
+    condition: "APIReady",
+    after: &[],
+};
 
 /// Nova's conductors run a new image before its other components.
 pub(crate) const AFTER_CONDUCTORS: &[&str] = &["conductor"];

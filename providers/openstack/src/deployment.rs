@@ -14,13 +14,11 @@ use crate::metrics;
 use crate::objects::{container_port, pod_template, tcp_probe};
 use crate::pod::{Program, Source, pod, requirements, spread, spread_revision};
 use crate::reverse_proxy::ReverseProxy;
-use crate::rollout::{Controller, DRAIN, GRACE};
+use crate::rollout::{Controller, DRAIN, termination};
 use crate::service::API;
 use crate::tls::{CERTIFICATE, Certificate};
 use crate::uwsgi::{self, READY, Workers};
 
-/// How long a program may take to end after its calls have ended or were interrupted, in seconds.
-const EXIT: u32 = 15;
 /// The variable of oslo.service's option: on SIGTERM its launchers stop servers of RPC, which take no new calls, wait for those that run,
 /// and exit after so many seconds, 60 by default (`_graceful_shutdown` and `ProcessLauncher.wait` of oslo.service 4.3). Services of Cinder
 /// report no state meanwhile (`Service.stop` of Cinder 27).
@@ -104,7 +102,7 @@ impl Pods {
             program.command.extend_from_slice(&self.options);
         }
         let shutdown = component.definition.shutdown();
-        if let Some(seconds) = shutdown {
+        if let Some(seconds) = shutdown.filter(|_| !component.is_api()) {
             program = program.variable(SHUTDOWN, seconds.to_string());
         }
         program = metrics::reporting(component, program);
@@ -131,10 +129,7 @@ impl Pods {
             ComponentKind::Proxy { .. } => component.is_monitored().then_some(true),
             ComponentKind::Wsgi { .. } => None,
         };
-        pod.termination_grace_period_seconds = Some(match shutdown {
-            Some(seconds) => i64::from(seconds + EXIT),
-            None => DRAIN + GRACE,
-        });
+        pod.termination_grace_period_seconds = Some(termination(&component.definition));
         if let Some(container) = pod.containers.first_mut() {
             let proxy = self.reverse_proxy.as_ref();
             let proxy = proxy.map(|proxy| proxy.container(service, container));

@@ -8,7 +8,7 @@ use provider_composer::ResourceKind;
 
 use crate::definition::{
     AFTER_CONDUCTORS, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, ComponentDefinition,
-    ComponentKind, Egress, NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS,
+    ComponentKind, Egress, GLANCE_API, NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS,
     NEUTRON_RPC_SERVER, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER,
     OptionTables, keystone_credentials, part,
 };
@@ -188,7 +188,7 @@ pub const GLANCE: ServiceDefinition = ServiceDefinition {
     egress: &[Egress::Ceph, Egress::Web],
     tags: ["30.2.0", "31.1.0", "32.0.0", "33.0.0"],
     options: tables!("glance"),
-    api: ComponentDefinition::api("glance.wsgi.api", "/healthcheck", 9292),
+    api: GLANCE_API,
     components: &[],
 };
 

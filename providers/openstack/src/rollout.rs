@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Key, Lookup, Progress, Reason, Resource, label_pairs};
 
 use crate::component::Component;
-use crate::definition::ComponentKind;
+use crate::definition::{ComponentDefinition, ComponentKind};
 use crate::files;
 use crate::objects::selector;
 use crate::service::{COMPONENT, INSTANCE, Service};
@@ -27,7 +27,9 @@ const ROLLED: &str = "NewReplicaSetAvailable";
 /// How long a terminating pod keeps serving, in seconds: until no client sends it new requests.
 pub(crate) const DRAIN: i64 = 15;
 /// How long requests in flight may take after that, in seconds.
-pub(crate) const GRACE: i64 = 60;
+const GRACE: i64 = 60;
+/// How long a program may take to end after its calls have ended or were interrupted, in seconds.
+const EXIT: i64 = 15;
 /// How long a rollout may make no progress before that is reported.
 const START: SignedDuration = SignedDuration::from_secs(60);
 /// Seconds in which a pod must start, Kubernetes' own default. Until then the kubelet may still pull its image.
@@ -58,6 +60,8 @@ pub struct Rollout {
     done: bool,
     /// When that was reported first, of a Deployment. Pods before may take some time more to terminate.
     since: Option<Timestamp>,
+    /// How long each of these may take.
+    termination: i64,
     annotations: BTreeMap<String, String>,
 }
 
@@ -184,6 +188,7 @@ impl Rollout {
             image,
             done,
             since,
+            termination: termination(&component.definition),
             annotations,
         }
     }
@@ -207,7 +212,7 @@ impl Rollout {
     /// When no pod of an older revision runs any more. `None` while one may be needed.
     pub fn settles(&self) -> Option<Timestamp> {
         let since = self.since.unwrap_or(Timestamp::MIN);
-        let settles = since.checked_add(SignedDuration::from_secs(DRAIN + GRACE));
+        let settles = since.checked_add(SignedDuration::from_secs(self.termination));
         settles.ok().filter(|_| self.done)
     }
 
@@ -270,6 +275,16 @@ pub(crate) fn former_part(service: &Service<'_>, desired: &DesiredState) -> Opti
             Lookup::Missing => None,
             Lookup::Unknown(message) => Some(Progress::unknown(&message)),
         })
+}
+
+/// How long a pod of a component may take to terminate, in seconds.
+pub(crate) fn termination(definition: &ComponentDefinition) -> i64 {
+    match (definition.shutdown(), definition.port()) {
+        (None, _) => DRAIN + GRACE,
+        (Some(seconds), None) => i64::from(seconds) + EXIT,
+        // It goes on serving until no client sends it new requests.
+        (Some(seconds), Some(_)) => DRAIN + i64::from(seconds) + EXIT,
+    }
 }
 
 /// When a Deployment's last rollout was complete.

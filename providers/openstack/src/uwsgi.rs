@@ -75,6 +75,10 @@ pub fn command(
             LARGEST_CHUNK.to_string(),
         ]
     });
+    // After a minute, uwsgi kills a process that still works, unless it is told otherwise (`uwsgi_curse` in core/master_utils.c).
+    let shutdown = component.definition.shutdown();
+    let shutdown =
+        shutdown.map(|seconds| ["--worker-reload-mercy".to_owned(), seconds.to_string()]);
     let rest = [
         "--module",
         &module,
@@ -114,6 +118,7 @@ pub fn command(
         .chain(rest.map(str::to_owned))
         .chain(timeout.into_iter().flatten())
         .chain(transfer.into_iter().flatten())
+        .chain(shutdown.into_iter().flatten())
         .chain(metrics::options(component))
         .collect()
 }
