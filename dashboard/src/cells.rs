@@ -63,7 +63,7 @@ pub fn state(object: &Manifest) -> Markup {
 
 /// Conditions that an object is Ready without, and that may need a person. Others of an object that is Ready may never be True, such as
 /// `Retained`.
-const OPEN_WHILE_READY: [&str; 24] = [
+const OPEN_WHILE_READY: [&str; 25] = [
     "AggregateMembersKnown",
     "AggregateReady",
     "AggregateTraitsPresent",
@@ -72,6 +72,7 @@ const OPEN_WHILE_READY: [&str; 24] = [
     "CapacityAvailable",
     "CephConnected",
     "CertificateReady",
+    "CertificatesRenewed",
     "ConsolesReady",
     "Exposed",
     "HostsWorking",

@@ -63,6 +63,9 @@ reasons! {
         SystemUnavailable,
         /// An external system refused a request; the message is the system's. Correct what it names.
         SystemRefused,
+        /// Half of the time between the renewal of a certificate and its expiry has passed, and cert-manager hasn't renewed it: the message
+        /// says until when it is valid, and why. Correct its issuer before then.
+        CertificateNotRenewed,
     }
     "A claim" {
         /// The named cluster doesn't exist in that namespace: correct the name, or create the cluster.

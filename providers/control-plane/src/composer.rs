@@ -123,6 +123,7 @@ impl Composer for ControlPlaneComposer {
         let verified = recipe.verified(&states, &mut desired.conditions);
         recipe.report_exposure(&states, &public, &mut desired.conditions);
         recipe.report_pools(&mut desired.conditions);
+        recipe.report_renewals(&mut desired.conditions);
         if let Some(progress) = removal {
             desired.conditions.note("RemovedPartsDeleted", &progress);
         }

@@ -103,7 +103,9 @@ pub use rotations::{Rotations, number, numbered};
 pub use schedule::Cron;
 pub use service::{Service, uses, uses_of_jobs};
 pub use succession::{Succession, secret_of};
-pub use tls::{CERTIFICATE, authority, issuance, issued, unissued};
+pub use tls::{
+    CERTIFICATE, CERTIFICATES_RENEWED, authority, issuance, issued, report_renewal, unissued,
+};
 pub use users::{exclusive, replaced};
 pub use uwsgi::{REQUEST_TIMEOUT, Workers};
 pub use volume::{Claimed, claim, kept_volume, lasting_volume};

@@ -1,6 +1,7 @@
 //! The certificate of a service's API.
 
 use c5c3_kinds::{Manifest, cert_manager};
+use jiff::Timestamp;
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason, SecretValues};
 
 use crate::component::Component;
@@ -10,6 +11,9 @@ use crate::service::Service;
 
 /// The folder of the certificate in a pod.
 pub const CERTIFICATE: &str = "/etc/tls";
+
+/// The condition that certificates are renewed in time. It is only set, and False, while one isn't.
+pub const CERTIFICATES_RENEWED: &str = "CertificatesRenewed";
 
 /// The certificate of a service's API.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +49,7 @@ impl Certificate {
                 ..cert_manager::Certificate::default()
             };
             desired.apply(namespace, &secret, &component.manifest(spec));
+            report_renewal(namespace, &secret, service.observed, desired);
         }
         read(service, secret).map(Some)
     }
@@ -126,6 +131,38 @@ pub fn issuance(
         (Lookup::Found(Some(ready)), None) if ready.status == "True" => Progress::Ready,
         (Lookup::Found(_) | Lookup::Missing, None) => waits("it hasn't reconciled the Certificate"),
     }
+}
+
+/// Reports a certificate that cert-manager hasn't renewed, once half of the time between its renewal and its expiry has passed. Otherwise
+/// nobody would notice before clients refuse it, since no probe of Kubernetes verifies certificates: pods with an expired one stay ready.
+pub fn report_renewal(
+    namespace: &str,
+    certificate: &str,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) {
+    let key = Key::of::<Manifest<cert_manager::Certificate>>(namespace, certificate);
+    let Lookup::Found(object) = observed.object(&key) else {
+        return;
+    };
+    let time = |field: &str| -> Option<Timestamp> {
+        let time = object.pointer(field)?.as_str()?;
+        time.parse().ok()
+    };
+    let (Some(due), Some(end)) = (time("/status/renewalTime"), time("/status/notAfter")) else {
+        return;
+    };
+    let overdue = due.checked_add(end.duration_since(due) / 2).unwrap_or(end);
+    if overdue > observed.now() {
+        return desired.requeue_at(overdue);
+    }
+    let why = unissued(&key, observed).map_or_else(String::new, |why| format!(": {why}"));
+    let message = format!(
+        "{key} was to be renewed at {due}, and clients refuse it from {end} on{why}; see `kubectl describe certificates -n {namespace} \
+         {certificate}`, and correct its issuer"
+    );
+    let progress = Progress::failing(Reason::CertificateNotRenewed, message);
+    desired.conditions.note(CERTIFICATES_RENEWED, &progress);
 }
 
 /// Why cert-manager hasn't issued a certificate. `Issuing` is False after an issuer has refused; `Ready` then only repeats that the

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::neutron::NeutronSpec;
+use c5c3_kinds::Manifest;
+use c5c3_kinds::cert_manager::Certificate;
+use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -238,4 +241,56 @@ fn configuration_of_a_rolling_conductor_is_kept_until_its_pods_are_replaced() {
     );
     cluster.settle(&NEUTRON, "neutron");
     assert_eq!(files(&cluster).len(), before.len());
+}
+
+/// What cert-manager says of an issued certificate.
+fn issued(renewal: &str, end: &str, conditions: &Value) -> Value {
+    json!({ "renewalTime": renewal, "notAfter": end, "conditions": conditions })
+}
+
+/// The condition that certificates are renewed, where there is one.
+fn renewed(cluster: &Cluster) -> Option<&Value> {
+    let neutron = cluster.get::<Custom<NeutronSpec>>("neutron")?;
+    let mut conditions = neutron["status"]["conditions"].as_array()?.iter();
+    conditions.find(|condition| condition["type"] == "CertificatesRenewed")
+}
+
+/// Pods with an expired certificate are ready, since no probe verifies it.
+#[test]
+fn certificate_that_is_not_renewed_in_time_is_reported_before_it_expires() {
+    let mut cluster = running();
+    let set = |cluster: &mut Cluster, status: Value| {
+        cluster.change::<Manifest<Certificate>>("neutron-console-tls", |certificate| {
+            certificate["status"] = status;
+        });
+    };
+    let refused = json!([
+        { "type": "Ready", "status": "True" },
+        { "type": "Issuing", "status": "False", "reason": "Failed", "message": "the issuer refused the name" },
+    ]);
+    let old = issued("2026-02-11T00:00:00Z", "2026-02-21T00:00:00Z", &refused);
+    set(&mut cluster, old);
+    let composed = cluster.compose(&NEUTRON, "neutron").unwrap();
+    let overdue: Timestamp = "2026-02-16T00:00:00Z".parse().unwrap();
+    let wakes = composed.desired.requeue_at;
+    assert!(wakes.is_some_and(|at| at <= overdue), "{wakes:?}");
+    assert_eq!(renewed(&cluster), None, "cert-manager tries again");
+
+    cluster.wait_until(overdue);
+    cluster.compose(&NEUTRON, "neutron").unwrap();
+    let reported = renewed(&cluster).unwrap();
+    let says = "Certificate neutron-console-tls was to be renewed at 2026-02-11T00:00:00Z, and clients refuse it from \
+                2026-02-21T00:00:00Z on: the issuer refused the name; see `kubectl describe certificates -n openstack \
+                neutron-console-tls`, and correct its issuer";
+    assert_eq!(
+        ["status", "reason", "message"].map(|field| &reported[field]),
+        ["False", "CertificateNotRenewed", says]
+    );
+    assert_eq!(cluster.condition(&NEUTRON, "neutron", "Ready").0, "True");
+
+    let ready = json!([{ "type": "Ready", "status": "True" }]);
+    let new = issued("2026-02-26T00:00:00Z", "2026-03-08T00:00:00Z", &ready);
+    set(&mut cluster, new);
+    cluster.compose(&NEUTRON, "neutron").unwrap();
+    assert_eq!(renewed(&cluster), None);
 }

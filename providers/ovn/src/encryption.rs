@@ -6,7 +6,7 @@ use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::Certificate;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason, SecretValues};
-use provider_openstack::{Prerequisite, issued, opaque};
+use provider_openstack::{Prerequisite, issued, opaque, report_renewal};
 
 use crate::network::{Database, Network};
 use crate::ovsdb::ClientCertificate;
@@ -82,6 +82,9 @@ impl Network<'_> {
         let (client, node) = (self.client_secret(), self.named("chassis-tls"));
         self.issue(&client, Vec::new(), issuer, desired);
         self.issue(&node, Vec::new(), issuer, desired);
+        for certificate in [&servers, &client, &node] {
+            report_renewal(self.namespace, certificate, observed, desired);
+        }
         let purpose = "a certificate from cert-manager";
         // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
         let [own, client, node] =

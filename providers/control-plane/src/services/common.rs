@@ -14,6 +14,7 @@ use provider_composer::DesiredState;
 use provider_openstack::table::{MEMCACHED, Tags};
 use provider_openstack::{
     KEYSTONE, Options, PublishedImage, ServiceDefinition, dependency_kinds, keystone_credentials,
+    report_renewal,
 };
 
 use crate::graph::{Node, Step};
@@ -152,6 +153,7 @@ impl Recipe<'_> {
                 ..Certificate::default()
             };
             desired.apply(self.namespace(), &secret, &Manifest::of(certificate));
+            report_renewal(self.namespace(), &secret, self.observed, desired);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The OpenStack services: what the ControlPlane passes on to each.
 
 mod ceph;
+mod certificates;
 mod cinder;
 mod common;
 mod cortex;

@@ -122,6 +122,64 @@ fn issuer_that_refuses_rabbitmqs_certificate_is_quoted() {
     assert!(message.contains(why), "{message}");
 }
 
+/// What cert-manager says of a certificate that it should have renewed ten days ago.
+fn overdue() -> Value {
+    json!({ "renewalTime": "2026-01-22T00:00:00Z", "notAfter": "2026-02-08T00:00:00Z" })
+}
+
+#[test]
+fn certificate_of_rabbitmq_that_is_not_renewed_is_reported() {
+    let mut stage = Stage::running(shared("internal"));
+    let certificate = Key::of::<Manifest<Certificate>>(NAMESPACE, "openstack-rabbitmq-tls");
+    stage.cluster.set_status(&certificate, overdue());
+    stage.settle();
+    let (status, reason, message) = stage.condition("CertificatesRenewed");
+    assert_eq!([&*status, &*reason], ["False", "CertificateNotRenewed"]);
+    let says = "Certificate openstack-rabbitmq-tls was to be renewed at 2026-01-22T00:00:00Z, ";
+    assert!(message.starts_with(says), "{message}");
+    assert_eq!(stage.condition("Ready").0, "True");
+}
+
+#[test]
+fn certificate_of_a_public_host_name_that_is_not_renewed_is_reported() {
+    let expose = json!({ "hostname": "identity.example.com", "ingress": {} });
+    let mut stage = Stage::running(json!({
+        "global": { "tls": { "issuerRef": { "name": "public", "kind": "ClusterIssuer" } } },
+        "services": { "keystone": { "expose": expose } },
+    }));
+    let objects = stage.cluster.objects().iter();
+    let mut public =
+        objects.filter(|(_, object)| object["spec"]["dnsNames"][0] == "identity.example.com");
+    let certificate = public.next().unwrap().0.clone();
+    stage.cluster.set_status(&certificate, overdue());
+    stage.settle();
+    let (_, _, message) = stage.condition("CertificatesRenewed");
+    let says = format!("{certificate} was to be renewed at ");
+    assert!(message.starts_with(&says), "{message}");
+}
+
+#[test]
+fn certificate_of_a_service_that_is_not_renewed_is_reported_of_the_control_plane() {
+    let mut stage = Stage::running(shared("internal"));
+    let mut status = stage.object(Node::Glance).unwrap()["status"].clone();
+    let conditions = status["conditions"].as_array_mut().unwrap();
+    conditions.push(json!({
+        "type": "CertificatesRenewed", "status": "False", "reason": "CertificateNotRenewed", "message": "it expires",
+    }));
+    stage.cluster.set_status(&first(Node::Glance), status);
+    stage.settle();
+    let says: [String; 3] = stage.condition("CertificatesRenewed").into();
+    assert_eq!(
+        says,
+        [
+            "False",
+            "CertificateNotRenewed",
+            "Glance glance: it expires"
+        ]
+    );
+    assert_eq!(stage.condition("Ready").0, "True");
+}
+
 /// A node of another control plane would change the networks of this one.
 #[test]
 fn ovn_has_its_own_authority_where_the_internal_issuer_signs_for_others() {

@@ -184,6 +184,29 @@ fn issuer_that_refuses_is_quoted_while_the_certificate_is_missing() {
     );
 }
 
+#[test]
+fn certificates_that_are_not_renewed_are_reported() {
+    for name in ["ovn-tls", "ovn-client", "ovn-chassis-tls"] {
+        let mut stage = Stage::new(json!({ "tls": { "issuerRef": { "name": "internal" } } }));
+        stage.reconcile();
+        let status =
+            json!({ "renewalTime": "2026-01-22T00:00:00Z", "notAfter": "2026-02-08T00:00:00Z" });
+        let certificate = key::<Manifest<Certificate>>(name);
+        stage.cluster.set_status(&certificate, status);
+        stage.reconcile();
+        let says = format!(
+            "CertificatesRenewed CertificateNotRenewed Certificate {name} was to be renewed at "
+        );
+        let conditions = stage.conditions();
+        assert!(
+            conditions
+                .iter()
+                .any(|condition| condition.starts_with(&says)),
+            "{conditions:?}"
+        );
+    }
+}
+
 /// A node that is taken over must not be able to pose as the databases.
 #[test]
 fn nodes_never_get_the_key_of_the_servers() {
