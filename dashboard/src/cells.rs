@@ -63,7 +63,7 @@ pub fn state(object: &Manifest) -> Markup {
 
 /// Conditions that an object is Ready without, and that may need a person. Others of an object that is Ready may never be True, such as
 /// `Retained`.
-const OPEN_WHILE_READY: [&str; 25] = [
+const OPEN_WHILE_READY: [&str; 26] = [
     "AggregateMembersKnown",
     "AggregateReady",
     "AggregateTraitsPresent",
@@ -87,6 +87,7 @@ const OPEN_WHILE_READY: [&str; 25] = [
     "MigrationReady",
     "NodesProtected",
     "NodesReady",
+    "OVNBackedUp",
     "RabbitMQUnblocked",
     "ReturnedNodesEmpty",
 ];

@@ -66,7 +66,7 @@ fn said_of(manifest: &Manifest) -> Readiness {
             let wanted = manifest.status()["desiredNumberScheduled"].as_u64();
             pods(manifest, "numberReady", wanted.unwrap_or_default())
         }
-        // The ControlPlane's condition BackedUp reports whether its Jobs succeed.
+        // The condition BackedUp of the ControlPlane or OVNCluster reports whether its Jobs succeed.
         ("batch", "CronJob") | ("k8s.mariadb.com", "Backup") => Readiness::Ready,
         ("batch", _) => all(manifest, &["Complete"]),
         ("rabbitmq.com", "RabbitmqCluster") => all(manifest, &rabbitmq::READY),

@@ -124,6 +124,7 @@ impl Composer for ControlPlaneComposer {
         recipe.report_exposure(&states, &public, &mut desired.conditions);
         recipe.report_pools(&mut desired.conditions);
         recipe.report_renewals(&mut desired.conditions);
+        recipe.report_ovn_backups(&mut desired.conditions);
         if let Some(progress) = removal {
             desired.conditions.note("RemovedPartsDeleted", &progress);
         }

@@ -7,6 +7,7 @@
 mod access;
 mod agents;
 mod autoscaling;
+mod backups;
 mod bucket;
 mod cache;
 mod ceph;
@@ -58,6 +59,7 @@ mod volume;
 
 pub use access::KeystoneAccess;
 pub use agents::AgentSecret;
+pub use backups::{BACKED_UP, Backups};
 pub use bucket::Bucket;
 pub use cache::{CacheServer, cache, configure as configure_cache};
 pub use ceph::{Pool, check_pools};

@@ -5,7 +5,9 @@ use c5c3_api::parts::Storage;
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, ResourceRequirements};
 use provider_composer::{DesiredState, Key, ObservedState};
-use provider_openstack::{Program, Source, lasting_volume, pod_of, pod_template};
+use provider_openstack::{
+    BACKED_UP, Backups, Cron, Program, Source, lasting_volume, pod_of, pod_template,
+};
 
 use crate::encryption::{Encryption, FOLDER};
 use crate::network::{Database, Network};
@@ -13,7 +15,7 @@ use crate::network::{Database, Network};
 const COMPONENT: &str = "backup";
 /// The folder of a pod with the backups.
 const BACKUPS: &str = "/var/lib/ovn-backup";
-/// Takes a backup of each database, and deletes the oldest ones of each.
+/// Takes a backup of each database, and deletes the oldest ones of each: before it too, so that a lower `keep` makes room on a full volume.
 const SCRIPT: &str = include_str!("backup.sh");
 /// How long a run may take, in seconds, with all tries. One whose pod can't start, because its certificate or volume is gone, would otherwise keep
 /// all later ones from starting.
@@ -24,6 +26,7 @@ impl Network<'_> {
     pub(crate) fn backup(
         &self,
         backup: &OvnBackup,
+        cron: &Cron,
         encryption: Option<&Encryption>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
@@ -70,6 +73,15 @@ impl Network<'_> {
             ..CronJob::default()
         };
         desired.apply(self.namespace, &name, &job);
+        let backups = Backups {
+            of: "OVN",
+            creator: "ovn-operator",
+            namespace: self.namespace,
+            cron_job: &name,
+            cron,
+        };
+        let progress = backups.progress(observed, desired);
+        desired.conditions.note(BACKED_UP, &progress);
     }
 
     /// Leaves the CronJob as it is.

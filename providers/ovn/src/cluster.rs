@@ -67,9 +67,9 @@ impl Composer for OvnCluster {
                            OVNCluster under a name of letters, digits and dashes";
             return Err(Failure::new(Reason::Invalid, message));
         }
-        if let Some(backup) = &subject.spec.backup {
-            Cron::of_field("backup.schedule", &backup.schedule)?;
-        }
+        let backup = subject.spec.backup.as_ref();
+        let cron = backup.map(|backup| Cron::of_field("backup.schedule", &backup.schedule));
+        let cron = cron.transpose()?;
         let network = Network::new(subject.name(), subject.namespace(), &subject.spec);
         let encryption = network.encryption(observed, desired);
         network.unsupported(desired);
@@ -90,8 +90,8 @@ impl Composer for OvnCluster {
         desired
             .conditions
             .note("AgentsConfigured", &progress(&configured));
-        if let Some(backup) = &subject.spec.backup {
-            network.backup(backup, encryption, observed, desired);
+        if let Some((backup, cron)) = backup.zip(cron.as_ref()) {
+            network.backup(backup, cron, encryption, observed, desired);
         }
         network.report(&members, &northd, desired);
         desired.requeue_at(after(crate::ovsdb::VALID, observed));

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 const RELAY: &str = include_str!("../src/daemon.sh");
 const MEMBER: &str = include_str!("../src/member/member.sh");
+const BACKUP: &str = include_str!("../src/backup.sh");
 
 /// A folder instead of a pod's, with programs.
 struct Pod(PathBuf);
@@ -308,4 +309,55 @@ fn member_that_lists_lack_for_less_than_a_minute_keeps_its_database() {
         ..Looks::default()
     };
     assert_eq!(looks.until_deletion("old-list").0, None);
+}
+
+/// Takes backups in a folder with files, where ovsdb-client does this. Returns whether it succeeded, and the files that are left.
+fn back_up(name: &str, client: &str, keep: &str, files: &[&str]) -> (bool, Vec<String>) {
+    let pod = Pod::new(name, &[("ovsdb-client", client)]);
+    let folder = pod.0.join("backups");
+    fs::create_dir_all(&folder).unwrap();
+    for file in files {
+        fs::write(folder.join(file), "").unwrap();
+    }
+    let script = BACKUP.replace("/var/lib/ovn-backup", folder.to_str().unwrap());
+    let path = format!("{}:{}", pod.0.display(), std::env::var("PATH").unwrap());
+    let servers = [("NORTHBOUND", "tcp:nb:6641"), ("SOUTHBOUND", "tcp:sb:6642")];
+    let status = Command::new("sh")
+        .args(["-c", &script])
+        .env("PATH", path)
+        .env("PROTOCOL", "tcp")
+        .env("KEEP", keep)
+        .envs(servers)
+        .status()
+        .unwrap();
+    let left = fs::read_dir(&folder).unwrap();
+    let left = left.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut left: Vec<String> = left.collect();
+    left.sort();
+    (status.success(), left)
+}
+
+const BACKUPS: [&str; 4] = [
+    "nb-20260101T020000Z.db",
+    "nb-20260102T020000Z.db",
+    "sb-20260101T020000Z.db",
+    "sb-20260102T020000Z.db",
+];
+
+#[test]
+fn backup_deletes_the_oldest_of_each_database() {
+    let (succeeded, left) = back_up("backup-keeps", "echo data", "2", &BACKUPS);
+    assert!(succeeded);
+    assert_eq!(left.len(), 4, "{left:?}");
+    for kept in [BACKUPS[1], BACKUPS[3]] {
+        assert!(left.iter().any(|file| file == kept), "{left:?}");
+    }
+}
+
+/// On a full volume no backup succeeds, until someone lowers the number.
+#[test]
+fn backup_that_fails_leaves_no_part_and_keeps_no_more_than_it_is_told() {
+    let (succeeded, left) = back_up("backup-fails", "echo part; exit 1", "1", &BACKUPS);
+    assert!(!succeeded);
+    assert_eq!(left, [BACKUPS[1], BACKUPS[3]]);
 }

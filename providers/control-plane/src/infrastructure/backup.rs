@@ -10,15 +10,12 @@ use c5c3_kinds::mariadb::server::{
 };
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
-use provider_openstack::{Cron, ObservedCronJob, claim, digest};
+use provider_composer::{DesiredState, Key, Progress};
+use provider_openstack::{BACKED_UP, Backups, Cron, claim, digest};
 
 use super::sizes::BACKUPS_CLAIM;
 use super::{MARIADB, Sizes, bounds, named};
 use crate::recipe::Recipe;
-
-/// Why there is no backup yet.
-const WAITING: Reason = Reason::WaitingFor("Backup");
 
 impl Recipe<'_> {
     /// Composes the backups of MariaDB and, unless they are in a bucket, their volume, which outlasts the ControlPlane.
@@ -48,7 +45,7 @@ impl Recipe<'_> {
         let name = format!("{MARIADB}-{}", digest([content.as_str()]));
         desired.apply(self.namespace(), &name, &server::Backup::of(spec));
         let progress = self.backed_up(&name, &backup.schedule, desired);
-        desired.conditions.note("BackedUp", &progress);
+        desired.conditions.note(BACKED_UP, &progress);
     }
 
     /// Where backups are kept.
@@ -94,43 +91,19 @@ impl Recipe<'_> {
         })
     }
 
-    /// Whether a backup has succeeded since the one before the last was due, and otherwise when to look again.
+    /// Whether backups succeed.
     fn backed_up(&self, name: &str, schedule: &Schedule, desired: &mut DesiredState) -> Progress {
         let cron = match Cron::of_field("backup.schedule", schedule) {
             Ok(cron) => cron,
             Err(failure) => return Progress::failing(failure.reason(), failure.to_string()),
         };
-        let job = match self.observed.get::<ObservedCronJob>(self.namespace(), name) {
-            Lookup::Found(job) => job,
-            Lookup::Missing => {
-                let message = format!("waits for mariadb-operator to create CronJob {name}");
-                return Progress::waiting(WAITING, message);
-            }
-            Lookup::Unknown(message) => return Progress::Unknown { message },
+        let backups = Backups {
+            of: "MariaDB",
+            creator: "mariadb-operator",
+            namespace: self.namespace(),
+            cron_job: name,
+            cron: &cron,
         };
-        let last = job.body.last_success();
-        let created = job.metadata.creation_timestamp;
-        let since = last.or_else(|| created?.parse().ok());
-        let next = |moment| cron.after(moment);
-        let overdue = since.and_then(next).and_then(next);
-        if let Some(overdue) = overdue
-            && overdue <= self.observed.now()
-        {
-            let since = last.map_or_else(String::new, |last| format!(" since {last}"));
-            let message = format!(
-                "no backup of MariaDB has succeeded{since}: see the Jobs of CronJob {name}, and correct what their logs name"
-            );
-            return Progress::failing(Reason::BackupOverdue, message);
-        }
-        if let Some(overdue) = overdue {
-            desired.requeue_at(overdue);
-        }
-        match last {
-            Some(_) => Progress::Ready,
-            None => Progress::waiting(
-                WAITING,
-                format!("waits for the first Job of CronJob {name}"),
-            ),
-        }
+        backups.progress(self.observed, desired)
     }
 }

@@ -1,10 +1,13 @@
-//! What stays of the volumes of OVN's databases that exist: a StatefulSet creates volumes once, and an OVNCluster refuses others.
+//! Whether backups of OVN's databases succeed, and what stays of the volumes that exist: a StatefulSet creates volumes once, and an
+//! OVNCluster refuses others.
 
 use c5c3_api::control_plane::OvnMembers;
 use c5c3_api::parts::{Kept, Volume};
-use provider_composer::Lookup;
+use provider_composer::{Conditions, Lookup};
+use provider_openstack::BACKED_UP;
 use serde::Deserialize;
 
+use crate::graph::Node;
 use crate::node_state::NodeState;
 use crate::recipe::Recipe;
 
@@ -17,6 +20,16 @@ impl Recipe<'_> {
     pub(crate) fn ovn_members(&self, database: &OvnMembers) -> u32 {
         let usual = || self.spec().infrastructure.mariadb.replicas.min(3);
         database.replicas.unwrap_or_else(usual)
+    }
+
+    /// Repeats whether backups of OVN succeed, where the control plane has any.
+    pub(crate) fn report_ovn_backups(&self, conditions: &mut Conditions) {
+        if self.spec().infrastructure.ovn.backup.is_none() {
+            return;
+        }
+        if let Some(progress) = self.reported(Node::Ovn.step(), BACKED_UP) {
+            conditions.note("OVNBackedUp", &progress);
+        }
     }
 
     /// The volumes of the northbound and of the southbound database over those that exist.

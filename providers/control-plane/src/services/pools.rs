@@ -29,7 +29,7 @@ impl Recipe<'_> {
     }
 
     /// What a service reports, unknown where that can't be understood; none where it has no such condition.
-    pub(super) fn reported(&self, step: &Step, type_: &str) -> Option<Progress> {
+    pub(crate) fn reported(&self, step: &Step, type_: &str) -> Option<Progress> {
         let key = step.keys(self.namespace()).next()?;
         let condition = match self.observed.condition(&key, type_) {
             Lookup::Found(condition) => condition?,

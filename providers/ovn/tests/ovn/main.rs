@@ -9,6 +9,7 @@ mod members;
 mod stage;
 
 use c5c3_kinds::{Manifest, cert_manager::Certificate};
+use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod, Secret};
@@ -75,6 +76,38 @@ fn backup_whose_pod_is_evicted_has_no_second_pod_before_it_has_ended() {
     let job = key::<CronJob>("ovn-backup");
     let policy = stage.field(&job, "/spec/jobTemplate/spec/podReplacementPolicy");
     assert_eq!(policy, "Failed");
+}
+
+#[test]
+fn backup_that_does_not_succeed_for_an_interval_is_reported() {
+    let mut stage = Stage::new(json!({ "backup": { "schedule": "0 2 * * *" } }));
+    stage.serve();
+    let backed_up = |stage: &Stage| {
+        let conditions = stage.conditions().into_iter();
+        let mut found = conditions.filter(|condition| condition.starts_with("BackedUp"));
+        found.next()
+    };
+    let waits = "BackedUp WaitingForBackup waits for the first Job of CronJob ovn-backup";
+    assert_eq!(backed_up(&stage), Some(waits.to_owned()));
+
+    stage.cluster.wait(SignedDuration::from_hours(27));
+    stage.reconcile();
+    let fails = "BackedUp BackupOverdue no backup of OVN has succeeded: see the Jobs of CronJob ovn-backup, and correct what their \
+                 logs name";
+    assert_eq!(backed_up(&stage), Some(fails.to_owned()));
+    let ready = "Ready Ready ".to_owned();
+    assert!(stage.conditions().contains(&ready), "OVN serves");
+
+    let now = stage.cluster.now().to_string();
+    let job = key::<CronJob>("ovn-backup");
+    stage
+        .cluster
+        .set_status(&job, json!({ "lastSuccessfulTime": now }));
+    stage.reconcile();
+    assert_eq!(backed_up(&stage), Some("BackedUp Ready ".to_owned()));
+    stage.change(json!({}));
+    stage.reconcile();
+    assert_eq!(backed_up(&stage), None, "there is no backup");
 }
 
 #[test]
