@@ -192,9 +192,9 @@ pub(crate) const OCTAVIA_NEEDS: Rule = Rule::new(
 );
 
 /// The databases of OVN refuse another protocol (`SAME_PROTOCOL` of the OVNCluster), and the ControlPlane would be changed in part.
-pub(crate) const TLS_STAYS_ON: Rule = Rule::new(
-    "!self.services.neutron || !oldSelf.services.neutron || !oldSelf.tls.enabled || self.tls.enabled",
-    "tls.enabled can't be switched off while neutron is on, since the databases of OVN keep their protocol: create another OpenStackCluster",
+pub(crate) const SAME_TLS: Rule = Rule::new(
+    "!self.services.neutron || !oldSelf.services.neutron || self.tls.enabled == oldSelf.tls.enabled",
+    "tls.enabled can't be changed while neutron is on, since the databases of OVN keep their protocol: create another OpenStackCluster",
 );
 
 pub(crate) const BACKUPS_NEED: Rule = Rule::new(

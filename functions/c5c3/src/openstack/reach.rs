@@ -37,14 +37,10 @@ impl Recipe<'_> {
     fn unencrypted(&self) -> Option<String> {
         let pool = self.remote_pool()?;
         (!self.cluster.spec.tls.enabled).then(|| {
-            let advice = match self.existing.is_unencrypted() {
-                // OVN of a control plane keeps its protocol.
-                true => "create another OpenStackCluster with it",
-                false => "set it to true",
-            };
+            // The API server refuses to switch it on, since OVN keeps its protocol.
             format!(
                 "spec.tls.enabled is false, and agents of hypervisor pool {pool} reach the control plane by encrypted connections only: \
-                 {advice}, or disable nova"
+                 create another OpenStackCluster without that field, or disable nova"
             )
         })
     }

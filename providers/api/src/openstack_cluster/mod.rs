@@ -40,7 +40,7 @@ use crate::{
 #[schemars(extend("x-kubernetes-validations" = [
     rule::CONTROL_PLANE_CLUSTER, rule::NOVA_NEEDS, rule::OCTAVIA_NEEDS, rule::SHARES_OF_POOLS,
     rule::CELLS_OF_POOLS, rule::VERIFIED_SERVICES, rule::REGION_OF_CONTROL_PLANE,
-    rule::BACKUPS_NEED, rule::BACKUPS_OF_POOLS, rule::TLS_STAYS_ON
+    rule::BACKUPS_NEED, rule::BACKUPS_OF_POOLS, rule::SAME_TLS
 ]))]
 pub struct OpenStackClusterSpec {
     /// The region, for instance eu-de-1. Every pool named must be of this region.
