@@ -56,6 +56,7 @@ pub struct LastSpec {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct LastGlobal {
+    #[serde(deserialize_with = "if_readable")]
     network: Option<ControlPlaneNetwork>,
     tls: LastTls,
 }
@@ -142,8 +143,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn existing_keeps_the_access_where_networks_cannot_be_read() {
-        let global = json!({"network": {"mtu": "large"}});
+    fn existing_keeps_the_rest_where_networks_cannot_be_read() {
+        let global = json!({"network": {"mtu": "large"}, "tls": {"enabled": false}});
         let manifest = json!({"spec": {"access": "Domain", "global": global}});
         let object = json!({"spec": {"forProvider": {"manifest": manifest}}});
         let resource = Resource {
@@ -160,6 +161,7 @@ mod tests {
         });
         let existing = Existing::of(&request);
         assert_eq!(existing.network(), None);
+        assert!(existing.is_unencrypted());
         let access = existing.spec.and_then(|spec| spec.access);
         assert_eq!(access, Some(TenantAccess::Domain));
     }
