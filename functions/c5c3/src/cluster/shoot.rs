@@ -183,10 +183,12 @@ pub fn condition(shoot: &Observation<ShootStatus>, notes: &[String], response: &
             Reason::Failed,
             format!("Gardener stopped retrying: {}", operation.description),
         ),
-        (None, Some(_)) if shoot.status.hibernated => (
+        (None, Some(operation)) if shoot.status.hibernated && operation.state == "Succeeded" => (
             false,
             Reason::Waiting,
-            "the cluster is hibernated, and its API server doesn't run: set spec.hibernation.enabled of the Shoot to false".to_owned(),
+            "the cluster is hibernated, and its API server doesn't run: set spec.hibernation.enabled of the Shoot to false, and remove \
+             spec.hibernation.schedules"
+                .to_owned(),
         ),
         (None, Some(_)) if shoot.status.is_up() => (true, Reason::Created, notes.join("; ")),
         (None, Some(operation)) => (

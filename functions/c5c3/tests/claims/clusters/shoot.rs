@@ -148,15 +148,30 @@ fn hibernated_cluster_is_not_ready() {
     let (call, awake) = running("control-plane");
     assert_eq!(awake.status["phase"], "Ready");
     let hibernated = |_: &str, _: &Value| json!({"hibernated": true, "lastOperation": {"type": "Reconcile", "state": "Succeeded"}});
-    let outcome = call.applied(&awake, hibernated).run();
+    let outcome = call.clone().applied(&awake, hibernated).run();
     assert_eq!(outcome.status["phase"], "Provisioning");
     assert_eq!(
         outcome.conditions["ShootReady"],
         (
             "False".to_owned(),
             "Waiting".to_owned(),
-            "the cluster is hibernated, and its API server doesn't run: set spec.hibernation.enabled of the Shoot to false".to_owned()
+            "the cluster is hibernated, and its API server doesn't run: set spec.hibernation.enabled of the Shoot to false, and remove \
+             spec.hibernation.schedules"
+                .to_owned()
         )
+    );
+
+    // Gardener says so until the API server runs again.
+    let waking = |_: &str, _: &Value| {
+        json!({"hibernated": true, "lastOperation": {
+            "type": "Reconcile", "state": "Processing", "progress": 40, "description": "Waking up",
+        }})
+    };
+    let outcome = call.applied(&awake, waking).run();
+    assert_eq!(outcome.status["phase"], "Provisioning");
+    assert_eq!(
+        outcome.conditions["ShootReady"].2,
+        "Gardener is at 40 %: Waking up"
     );
 }
 
