@@ -1,6 +1,6 @@
 //! The driver of Gardener's API: it requests kubeconfigs of Shoots.
 //!
-//! What is understood is in [`provider_kubeconfig::garden`]. A kubeconfig is requested every few hours, so each request has a connection
+//! What is understood is in [`provider_kubeconfig::garden`]. A kubeconfig is requested every hour, so each request has a connection
 //! of its own. Gardener's types are in pkg/apis/authentication/v1alpha1 of <https://github.com/gardener/gardener>, and what it refuses is
 //! in pkg/apiserver/registry/core/shoot/storage/kubeconfig.go.
 

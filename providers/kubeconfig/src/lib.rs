@@ -1,6 +1,7 @@
 //! The kubeconfig-operator's composer: kubeconfigs of Gardener's clusters, each in a Secret, and replaced every hour.
 //!
-//! While Gardener issues none, the Secret stays as it is. It isn't Ready from the time on by which the next one is due.
+//! While Gardener issues none, the Secret stays as it is. It isn't Ready from the time on by which the next one is due,
+//! or Gardener refuses one.
 
 pub mod garden;
 mod life;
@@ -52,9 +53,9 @@ impl Composer for ShootKubeconfig {
                     desired.apply(subject.namespace(), &subject.spec.target.name, &secret);
                     life
                 }
-                // Nothing is missing before the next one is due.
-                (Err(_), Some(life)) => life,
-                (Err(progress), None) => {
+                // Nothing is missing before the next one is due. Only a person can correct a refusal, and it is told at once.
+                (Err(progress), Some(life)) if !is_stalled(&progress) => life,
+                (Err(progress), _) => {
                     return unissued(subject, &progress, last, now, desired);
                 }
             },
@@ -68,6 +69,17 @@ impl Composer for ShootKubeconfig {
             ..ShootKubeconfigStatus::default()
         })
     }
+}
+
+/// Whether a person has to correct something.
+fn is_stalled(progress: &Progress) -> bool {
+    matches!(
+        progress,
+        Progress::Failed {
+            is_stalled: true,
+            ..
+        }
+    )
 }
 
 /// When an answer of Gardener's no longer counts.

@@ -119,11 +119,11 @@ fn kubeconfig_stays_while_gardener_is_unavailable() {
     assert!(stage.ready().0);
 }
 
-#[test]
-fn kubeconfig_stays_while_gardener_refuses_another() {
+#[rstest]
+fn kubeconfig_stays_while_gardener_refuses_another(#[values(1, 10)] wait: i64) {
     let mut stage = Stage::issued();
     stage.answer(Some(Answer::Refused(REFUSED.to_owned())));
-    stage.cluster.wait(hours(10));
+    stage.cluster.wait(hours(wait));
     stage.reconcile();
     let (_, reason, message) = stage.ready();
     assert_eq!(reason, "SystemRefused");
