@@ -47,7 +47,7 @@ const REQUIRED: [&str; 10] = [
     "ConnectionReady",
 ];
 
-/// How many of the things waited for a message names.
+/// How many names of a list a message has.
 const SHOWN: usize = 3;
 
 /// Sets a condition; an event goes with a change that has something to say.
@@ -187,7 +187,7 @@ fn pending(response: &Response) -> (String, String) {
     }
 }
 
-/// The first ones of many names, and how many more there are.
+/// The first of these names, and how many more there are.
 pub fn listed<S: Borrow<str>>(names: &[S]) -> String {
     let more = match names.len().saturating_sub(SHOWN) {
         0 => String::new(),

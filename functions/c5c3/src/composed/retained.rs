@@ -59,7 +59,7 @@ struct Leftover<'a> {
     waits: String,
     /// Whether the provider may have created the object, and may not delete it yet.
     may_only_create: bool,
-    /// Whether it stays for its own sake, or for that of another.
+    /// Whether it is kept: because it isn't released, or because what holds data needs it.
     is_kept: bool,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Composed<'a> {
             .collect()
     }
 
-    /// Those Objects of them that are of no other owner.
+    /// The Objects among these that have no other owner.
     fn leftovers(
         &self,
         unwanted: Vec<(&'a str, &'a Document)>,
@@ -169,7 +169,7 @@ impl<'a> Composed<'a> {
         Ok(leftovers)
     }
 
-    /// Wants again what isn't wanted any more.
+    /// Wants an Object again that isn't wanted any more.
     fn keep_leftover(&mut self, name: &str, document: &Document) -> Result<(), Fatal> {
         let mut kept = self.kept(name, document)?;
         set_held(&mut kept);
@@ -210,7 +210,7 @@ impl Retention {
     }
 }
 
-/// Says of each whether it is kept; all are while it isn't known what still exists.
+/// Marks those that are kept: all of them while it isn't known what still exists.
 fn mark_kept<'a>(leftovers: &mut [Leftover<'a>], is_key: fn(&str, &str) -> bool, unresolved: bool) {
     let clusters = |is: fn(&Leftover<'a>) -> bool| -> BTreeSet<String> {
         let such = leftovers.iter().filter(|leftover| is(leftover));
@@ -218,11 +218,11 @@ fn mark_kept<'a>(leftovers: &mut [Leftover<'a>], is_key: fn(&str, &str) -> bool,
     };
     let holding = clusters(Leftover::holds_data);
     // Rook deletes no object store that has users.
-    let without_users =
+    let released_stores =
         clusters(|leftover| leftover.kind == CephObjectStore::KIND.kind && leftover.is_released);
     for leftover in leftovers {
         let is_blocking = leftover.kind == CephObjectStoreUser::KIND.kind
-            && without_users.contains(&leftover.cluster);
+            && released_stores.contains(&leftover.cluster);
         let serves =
             |cluster: &String| leftover.cluster == *cluster || is_key(leftover.name, cluster);
         leftover.is_kept = unresolved

@@ -103,7 +103,7 @@ impl Existing {
         is_true(&self.status.conditions, type_)
     }
 
-    /// The cells beside the first of the spec of which a condition is True. The status may still be of the spec before.
+    /// The cells beside the first for which a condition is True; none while the status is still of an earlier spec.
     pub fn cells_with(&self, type_: &str, request: &Request) -> BTreeSet<String> {
         let observed = last_observed(request, CONTROL_PLANE).ok().flatten();
         let Observed { metadata, spec } = observed.unwrap_or_default();

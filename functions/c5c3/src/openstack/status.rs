@@ -257,7 +257,7 @@ impl Recipe<'_> {
     }
 }
 
-/// Says of all parts what the ControlPlane waits for, which isn't there yet: `namespace` is why its namespace can't be used.
+/// Sets the conditions of all parts while there is no ControlPlane. `namespace` is why its namespace can't be used.
 fn uncreated(namespace: Option<&str>, is_admitted: bool, response: &mut Response) {
     let blocked = namespace.filter(|_| is_admitted);
     let blocked = blocked.map(|namespace| format!("waiting for {namespace}"));
