@@ -1,7 +1,7 @@
 //! The kubeconfig-operator's composer: kubeconfigs of Gardener's clusters, each in a Secret, and replaced every hour.
 //!
-//! While Gardener issues none, the Secret stays as it is. It isn't Ready from the time on by which the next one is due,
-//! or Gardener refuses one.
+//! While Gardener issues none, the Secret stays as it is, and the ShootKubeconfig isn't Ready once the next one is due or Gardener refuses
+//! one.
 
 pub mod garden;
 mod life;

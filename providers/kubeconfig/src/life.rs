@@ -5,8 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 /// How far clocks of two replicas may differ.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
 
-/// After how long a kubeconfig is replaced though it isn't due: since it was issued, the Shoot may have been created again, or its
-/// authorities rotated. Then its cluster refuses it, and nothing says so.
+/// After how long a kubeconfig is replaced although the next one isn't due: since it was issued, the Shoot may have been created again, or
+/// its authorities rotated. Then the cluster refuses the kubeconfig, and nothing reports that.
 const REFRESH: SignedDuration = SignedDuration::from_hours(1);
 
 /// The life of a kubeconfig, by the clock of the operator.

@@ -78,7 +78,7 @@ impl Build {
 /// What a command prints, run in a folder.
 ///
 /// # Errors
-/// When it can't be started, or fails; with what it says of that.
+/// When it can't be started or fails, with what it prints on the standard error.
 pub fn output_of(mut command: Command, folder: &Path) -> Result<String> {
     let output = command
         .current_dir(folder)

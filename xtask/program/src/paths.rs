@@ -39,7 +39,7 @@ pub fn flags(folder: &Path) -> Result<OsString> {
 /// Where cargo has the sources of crates.
 ///
 /// # Errors
-/// When neither a variable nor a home says it.
+/// Neither CARGO_HOME nor HOME is set.
 pub fn cargo_home() -> Result<PathBuf> {
     match env::var_os("CARGO_HOME") {
         Some(folder) => Ok(folder.into()),

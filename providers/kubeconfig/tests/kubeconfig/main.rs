@@ -64,7 +64,7 @@ fn kubeconfig_is_requested_as_the_spec_says() {
     assert_eq!(desired.requeue_at, Some(next));
 }
 
-/// Its Shoot may be another one by then, or have other authorities.
+/// The Shoot may have been created again by then, or have other authorities.
 #[test]
 fn kubeconfig_is_replaced_every_hour() {
     let mut stage = Stage::issued();
@@ -212,7 +212,7 @@ fn secret_that_cannot_be_read_is_not_written() {
 #[case::without_times(|stage: &mut Stage| {
     stage.cluster.edit(&target(), |secret| secret["metadata"]["annotations"] = json!({}));
 })]
-#[case::by_a_person(|stage: &mut Stage| {
+#[case::without_digest(|stage: &mut Stage| {
     let annotation = "gardener.c5c3.io/sha256";
     stage.cluster.edit(&target(), |secret| {
         secret["metadata"]["annotations"].as_object_mut().unwrap().remove(annotation);

@@ -18,8 +18,7 @@ fn ssh_key(cluster: &Cluster) -> Option<String> {
     cluster.value("nova-cell1-compute", "migration.key")
 }
 
-/// A service says where its API is, with a certificate of another authority: both reach the hypervisor-pool-operator, the URL under
-/// this name.
+/// The Secret of a cell gets the URL of a service's API under this name, and the authority of its certificate.
 fn learns_where<T: Resource>(service: &str, spec: &Value, name: &str) {
     let mut cluster = running();
     let clouds = |cluster: &Cluster| {
