@@ -185,7 +185,7 @@ pub fn condition(shoot: &Observation<ShootStatus>, notes: &[String], response: &
         ),
         (None, Some(operation)) if shoot.status.hibernated && operation.state == "Succeeded" => (
             false,
-            Reason::Waiting,
+            Reason::NotReady,
             "the cluster is hibernated, and its API server doesn't run: set spec.hibernation.enabled of the Shoot to false, and remove \
              spec.hibernation.schedules"
                 .to_owned(),

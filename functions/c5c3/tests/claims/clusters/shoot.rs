@@ -150,16 +150,14 @@ fn hibernated_cluster_is_not_ready() {
     let hibernated = |_: &str, _: &Value| json!({"hibernated": true, "lastOperation": {"type": "Reconcile", "state": "Succeeded"}});
     let outcome = call.clone().applied(&awake, hibernated).run();
     assert_eq!(outcome.status["phase"], "Provisioning");
+    let (status, reason, message) = &outcome.conditions["ShootReady"];
+    assert_eq!([status, reason], ["False", "NotReady"]);
     assert_eq!(
-        outcome.conditions["ShootReady"],
-        (
-            "False".to_owned(),
-            "Waiting".to_owned(),
-            "the cluster is hibernated, and its API server doesn't run: set spec.hibernation.enabled of the Shoot to false, and remove \
-             spec.hibernation.schedules"
-                .to_owned()
-        )
+        message,
+        "the cluster is hibernated, and its API server doesn't run: set spec.hibernation.enabled of the Shoot to false, and remove \
+         spec.hibernation.schedules"
     );
+    assert!(outcome.warnings.contains(message));
 
     // Gardener says so until the API server runs again.
     let waking = |_: &str, _: &Value| {
