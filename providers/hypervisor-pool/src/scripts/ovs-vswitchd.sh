@@ -28,6 +28,18 @@ tunnel() {
     ip link set "$TUNNEL_INTERFACE" up
 }
 
+# libvirt creates a server's interface, and sets it up while Open vSwitch adds it. In user space Open vSwitch makes it promiscuous, and writes
+# all flags as it has read them before (port_create in lib/dpif-netdev.c): the interface may be down then, and nobody else sets it up again.
+raise() {
+    while sleep 5; do
+        down=$(ovs-vsctl --timeout=5 --bare --columns=name \
+            find Interface admin_state=down 'external_ids:vm-uuid!=""') || continue
+        for interface in $down; do
+            if ip link set "$interface" up; then echo "set up the interface $interface of a server"; fi
+        done
+    done
+}
+
 case $DATAPATH in
     system)
         database set Open_vSwitch . other_config:flow-restore-wait=true
@@ -37,6 +49,7 @@ case $DATAPATH in
         # Without it packets of servers whose checksums are left to the network interface are lost.
         database set Open_vSwitch . other_config:userspace-tso-enable=true
         tunnel &
+        raise &
         ;;
 esac
 exec ovs-vswitchd unix:/run/openvswitch/db.sock \

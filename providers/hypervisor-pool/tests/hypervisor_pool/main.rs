@@ -39,6 +39,7 @@ mod returned;
 mod root;
 mod same_identity;
 mod surplus;
+mod switch;
 mod traits;
 mod uplinks;
 mod vlans;
