@@ -65,10 +65,7 @@ impl Recipe<'_> {
         composed: &mut Composed<'_>,
     ) -> Result<Vec<String>, Fatal> {
         let control_plane = self.site.control_plane.name.name();
-        let pools = self.site.hypervisors.iter();
-        let pools: Vec<_> = pools
-            .filter(|pool| pool.name.name() != control_plane)
-            .collect();
+        let pools: Vec<_> = self.site.remote_hypervisors().collect();
         let mut sources = Vec::new();
         let mut waiting = Vec::new();
         let added = match cells {

@@ -47,9 +47,8 @@ impl Recipe<'_> {
 
     /// The first pool whose agents are in another cluster than the control plane.
     fn remote_pool(&self) -> Option<&str> {
-        let control_plane = self.site.control_plane.name.name();
-        let pools = self.site.hypervisors.iter();
-        let mut pools = pools.map(|pool| pool.name.name());
-        pools.find(|pool| self.cluster.spec.services.nova && *pool != control_plane)
+        let mut pools = self.site.remote_hypervisors();
+        let first = pools.next().filter(|_| self.cluster.spec.services.nova)?;
+        Some(first.name.name())
     }
 }

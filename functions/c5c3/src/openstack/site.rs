@@ -98,6 +98,13 @@ impl Site {
         })
     }
 
+    /// Returns the hypervisor pools whose nodes are in another cluster than the control plane, in the claim's order.
+    pub fn remote_hypervisors(&self) -> impl Iterator<Item = &Named<HypervisorClusterSpec>> {
+        let control_plane = self.control_plane.name.name();
+        let pools = self.hypervisors.iter();
+        pools.filter(move |pool| pool.name.name() != control_plane)
+    }
+
     /// Whether the claim has been served before.
     pub fn was_served(&self) -> bool {
         self.started
