@@ -92,6 +92,27 @@ impl Progress {
     pub fn is_ready(&self) -> bool {
         *self == Self::Ready
     }
+
+    /// Whether something is wrong, as opposed to pending.
+    pub fn is_failed(&self) -> bool {
+        matches!(self, Self::Failed { .. })
+    }
+
+    /// Whether something is wrong until a user corrects it.
+    pub fn is_stalled(&self) -> bool {
+        matches!(
+            self,
+            Self::Failed {
+                is_stalled: true,
+                ..
+            }
+        )
+    }
+
+    /// Whether it could not be determined.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown { .. })
+    }
 }
 
 /// The conditions of a resource, in the order in which they are shown.
@@ -184,8 +205,8 @@ impl Conditions {
         };
         let reported = Reported {
             condition,
-            is_failed: matches!(progress, Progress::Failed { .. }),
-            is_stalled: matches!(progress, Progress::Failed { is_stalled, .. } if *is_stalled),
+            is_failed: progress.is_failed(),
+            is_stalled: progress.is_stalled(),
             counts,
         };
         match self.0.iter_mut().find(|other| other.is(type_)) {

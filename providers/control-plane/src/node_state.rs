@@ -100,15 +100,16 @@ impl NodeState {
 
     /// Whether it refuses the release that it is to return to.
     pub fn cannot_return(&self) -> bool {
-        match &self.progress {
-            Progress::Failed { reason, .. } => *reason == Reason::TooLateToGoBack,
-            _ => false,
-        }
+        self.has_failed(Reason::TooLateToGoBack)
     }
 
     /// Whether it is a RabbitMQ that blocks publishers.
     pub fn has_alarm(&self) -> bool {
-        matches!(&self.progress, Progress::Failed { reason, .. } if *reason == Reason::ResourceAlarm)
+        self.has_failed(Reason::ResourceAlarm)
+    }
+
+    fn has_failed(&self, with: Reason) -> bool {
+        matches!(self.progress, Progress::Failed { reason, .. } if reason == with)
     }
 
     /// Whether it is ready, and with this release: wanted, and, where it says so, running.

@@ -269,15 +269,12 @@ impl Change<'_> {
     /// Why a phase has failed, if it has: a node says so that has the wanted release, or time is up.
     fn failure(&self, phase: UpdatePhase, message: &str, is_late: bool) -> Option<String> {
         let wanted = self.view.wanted.release.to_string();
-        let states = self.view.states.values();
-        let broken = states
-            .filter(|state| state.text("/spec/release") == Some(&wanted))
-            .find_map(|state| match &state.progress {
-                Progress::Failed { message, .. } => Some(message.as_str()),
-                _ => None,
-            });
+        let mut states = self.view.states.values();
+        let broken = states.find(|state| {
+            state.progress.is_failed() && state.text("/spec/release") == Some(&wanted)
+        });
         let why = match (broken, is_late) {
-            (Some(broken), _) => broken.to_owned(),
+            (Some(broken), _) => broken.message().to_owned(),
             (None, true) => {
                 let minutes = TIMEOUT.as_mins();
                 format!("it took more than {minutes} minutes, and {message}")

@@ -108,8 +108,7 @@ pub fn report(
     progress: &Progress,
     desired: &mut DesiredState,
 ) {
-    let is_unknown = matches!(progress, Progress::Unknown { .. });
-    match share.is_deleted() || is_unknown {
+    match share.is_deleted() || progress.is_unknown() {
         true => desired.conditions.note(type_, progress),
         false => desired.conditions.set(type_, progress),
     }

@@ -103,10 +103,10 @@ pub fn credentials(
         spent: &spent,
     };
     let shown = keys.rotate(service, &rules, desired);
-    Ok(match (&shown, &migrated) {
-        // Old keys are still there while the Job works, so nothing is missing.
-        (Progress::Ready, Progress::Failed { .. }) => migrated,
-        _ => shown,
+    // Old keys are still there while the Job works, so nothing is missing.
+    Ok(match shown.is_ready() && migrated.is_failed() {
+        true => migrated,
+        false => shown,
     })
 }
 

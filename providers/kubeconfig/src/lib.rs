@@ -54,7 +54,7 @@ impl Composer for ShootKubeconfig {
                     life
                 }
                 // Nothing is missing before the next one is due. Only a person can correct a refusal, and it is told at once.
-                (Err(progress), Some(life)) if !is_stalled(&progress) => life,
+                (Err(progress), Some(life)) if !progress.is_stalled() => life,
                 (Err(progress), _) => {
                     return unissued(subject, &progress, last, now, desired);
                 }
@@ -69,17 +69,6 @@ impl Composer for ShootKubeconfig {
             ..ShootKubeconfigStatus::default()
         })
     }
-}
-
-/// Whether a person has to correct something.
-fn is_stalled(progress: &Progress) -> bool {
-    matches!(
-        progress,
-        Progress::Failed {
-            is_stalled: true,
-            ..
-        }
-    )
 }
 
 /// When an answer of Gardener's no longer counts.
@@ -158,20 +147,18 @@ fn unissued(
     now: Timestamp,
     desired: &mut DesiredState,
 ) -> Result<ShootKubeconfigStatus, Failure> {
-    let (reason, is_stalled) = match progress {
-        Progress::Failed {
-            reason, is_stalled, ..
-        } => (*reason, *is_stalled),
+    let reason = match progress {
+        Progress::Failed { reason, .. } => *reason,
         // It will come, and nothing is used until then.
         _ if held.is_none() => {
             desired.conditions.set("Ready", progress);
             desired.requeue_at(again(now));
             return Ok(ShootKubeconfigStatus::default());
         }
-        Progress::Waiting { reason, .. } => (*reason, false),
-        Progress::Ready | Progress::Unknown { .. } => (Reason::LookupFailed, false),
+        Progress::Waiting { reason, .. } => *reason,
+        Progress::Ready | Progress::Unknown { .. } => Reason::LookupFailed,
     };
-    let why = progress.message();
+    let (is_stalled, why) = (progress.is_stalled(), progress.message());
     let Some(life) = held else {
         return Err(match is_stalled {
             true => Failure::new(reason, why),

@@ -136,8 +136,7 @@ impl<'a> ServiceContext<'a> {
         let mut all = self.components.iter();
         let found = all.find(|one| one.component.name == component);
         found.is_some_and(|one| {
-            let is_unknown = matches!(one.rollout.progress, Progress::Unknown { .. });
-            !is_unknown && !one.rollout.has(&self.service.image)
+            !one.rollout.progress.is_unknown() && !one.rollout.has(&self.service.image)
         })
     }
 
@@ -311,7 +310,7 @@ impl<'a> ServiceContext<'a> {
                 if !pods.prerequisites.is_ready() {
                     return Err(pods.prerequisites.clone());
                 }
-                if pods.peers.is_some() && matches!(rollout.progress, Progress::Unknown { .. }) {
+                if pods.peers.is_some() && rollout.progress.is_unknown() {
                     // They would be replaced if they lost their annotation.
                     return Err(rollout.progress.clone());
                 }

@@ -1,6 +1,6 @@
 //! Gauges of the databases, of northd and of the nodes.
 
-use provider_composer::{DesiredState, Metric, Progress};
+use provider_composer::{DesiredState, Metric};
 
 use crate::member::Members;
 use crate::network::{Database, Network, is_ready};
@@ -74,6 +74,6 @@ impl Network<'_> {
 /// Whether a database whose answer names no leader has none: a member that isn't ready has no majority, and all that are ready answered.
 fn is_leaderless(members: &Members, answer: &Answer) -> bool {
     let mut ready = members.pods.iter().filter(|pod| is_ready(pod));
-    !matches!(members.progress, Progress::Unknown { .. })
+    !members.progress.is_unknown()
         && ready.all(|pod| answer.members.contains_key(&pod.metadata.name))
 }

@@ -110,13 +110,7 @@ pub fn compose(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Result<Catalo
 fn first_unready(all: impl IntoIterator<Item = Progress>) -> Progress {
     let mut first = Progress::Ready;
     for progress in all {
-        let worse = match (&first, &progress) {
-            (Progress::Ready, _) => true,
-            (Progress::Failed { .. }, _) => false,
-            (_, Progress::Failed { .. }) => true,
-            _ => false,
-        };
-        if worse {
+        if first.is_ready() || !first.is_failed() && progress.is_failed() {
             first = progress;
         }
     }

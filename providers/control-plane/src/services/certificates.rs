@@ -10,7 +10,7 @@ impl Recipe<'_> {
     pub(crate) fn report_renewals(&self, conditions: &mut Conditions) {
         let steps = self.graph.steps();
         let mut each = steps.filter_map(|step| self.reported(step, CERTIFICATES_RENEWED));
-        if let Some(overdue) = each.find(|progress| matches!(progress, Progress::Failed { .. })) {
+        if let Some(overdue) = each.find(Progress::is_failed) {
             conditions.note(CERTIFICATES_RENEWED, &overdue);
         }
     }

@@ -19,8 +19,7 @@ impl Recipe<'_> {
             let steps = steps.filter(|step| WITH_POOLS.contains(&step.node));
             let each = steps.filter_map(|step| self.reported(step, type_));
             let each: Vec<Progress> = each.collect();
-            let is_wrong = |progress: &&Progress| matches!(progress, Progress::Failed { .. });
-            let wrong = each.iter().find(is_wrong);
+            let wrong = each.iter().find(|progress| progress.is_failed());
             let unready = wrong.or_else(|| each.iter().find(|progress| !progress.is_ready()));
             if let Some(progress) = unready.or(each.first()) {
                 conditions.note(type_, progress);

@@ -76,7 +76,7 @@ pub fn check_pools(
         .iter()
         .filter_map(|(_, pool)| pool.as_ref().ok())
         .collect();
-    let is_unread = |pool: &Prerequisite<Pool>| matches!(pool, Err(Progress::Unknown { .. }));
+    let is_unread = |pool: &Prerequisite<Pool>| pool.as_ref().is_err_and(Progress::is_unknown);
     if pools.iter().any(|(_, pool)| is_unread(pool)) {
         jobs.keep_schedule(POOLS, desired);
     } else if !known.is_empty() {
@@ -103,10 +103,12 @@ pub fn check_pools(
         false => desired.conditions.set(CONNECTED, &named(&first)),
     }
     desired.conditions.note_result(CAPACITY, &named(&capacity));
-    let is_known = |progress: &Progress| !matches!(progress, Progress::Unknown { .. });
     let each = again.into_iter().zip(first);
-    each.map(|(again, first)| if is_known(&again) { again } else { first })
-        .collect()
+    let each = each.map(|(again, first)| match again.is_unknown() {
+        true => first,
+        false => again,
+    });
+    each.collect()
 }
 
 /// The progress of all pools. One that is known to be wrong counts more than one of which nothing is known.
@@ -115,8 +117,8 @@ fn summed(each: &[(String, Progress)]) -> Progress {
         return one.clone();
     }
     let all = sum(each);
-    let is_wrong = |one: &&Progress| matches!(one, Progress::Failed { .. });
-    match each.iter().map(|(_, one)| one).find(is_wrong) {
+    let mut each = each.iter().map(|(_, one)| one);
+    match each.find(|one| one.is_failed()) {
         Some(wrong) => wrong.clone().explained(|_| all.message().to_owned()),
         None => all,
     }
