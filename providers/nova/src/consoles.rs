@@ -12,7 +12,7 @@ use c5c3_kinds::cert_manager::{Certificate, Issuer};
 use provider_composer::{DesiredState, Key, Lookup, SecretValues};
 use provider_openstack::{
     CertificateAuthority, Files, NOVA_NOVNCPROXY, Prerequisite, Program, Section, Service, Source,
-    issued, report_renewal,
+    apply_certificate, issued,
 };
 
 /// The folder with the proxy's certificate in its pods.
@@ -83,8 +83,7 @@ impl Consoles {
                 metadata: metadata.clone(),
                 spec: certificate(secret, usage, &issuer),
             };
-            desired.apply(namespace, secret, &signed);
-            report_renewal(namespace, secret, service.observed, desired);
+            apply_certificate(namespace, &signed, service.observed, desired);
         }
         let read =
             |secret: &str, purpose: &str| issued(namespace, secret, purpose, service.observed);

@@ -106,7 +106,7 @@ pub use schedule::Cron;
 pub use service::{Service, uses, uses_of_jobs};
 pub use succession::{Succession, secret_of};
 pub use tls::{
-    CERTIFICATE, CERTIFICATES_RENEWED, authority, issuance, issued, report_renewal, unissued,
+    CERTIFICATE, CERTIFICATES_RENEWED, apply_certificate, authority, issuance, issued, unissued,
 };
 pub use users::{exclusive, replaced};
 pub use uwsgi::{REQUEST_TIMEOUT, Workers};

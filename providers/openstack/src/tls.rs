@@ -48,8 +48,8 @@ impl Certificate {
                 issuer_ref: issuer.clone(),
                 ..cert_manager::Certificate::default()
             };
-            desired.apply(namespace, &secret, &component.manifest(spec));
-            report_renewal(namespace, &secret, service.observed, desired);
+            let certificate = component.manifest(spec);
+            apply_certificate(namespace, &certificate, service.observed, desired);
         }
         read(service, secret).map(Some)
     }
@@ -133,9 +133,21 @@ pub fn issuance(
     }
 }
 
+/// Composes a certificate of cert-manager, whose name is that of its Secret, and reports it where it isn't renewed in time.
+pub fn apply_certificate(
+    namespace: &str,
+    certificate: &Manifest<cert_manager::Certificate>,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) {
+    let name = &certificate.spec.secret_name;
+    desired.apply(namespace, name, certificate);
+    report_renewal(namespace, name, observed, desired);
+}
+
 /// Reports a certificate that cert-manager hasn't renewed, once half of the time between its renewal and its expiry has passed. Otherwise
 /// nobody would notice before clients refuse it, since no probe of Kubernetes verifies certificates: pods with an expired one stay ready.
-pub fn report_renewal(
+fn report_renewal(
     namespace: &str,
     certificate: &str,
     observed: &ObservedState<'_>,

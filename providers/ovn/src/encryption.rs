@@ -6,7 +6,7 @@ use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::Certificate;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason, SecretValues};
-use provider_openstack::{Prerequisite, issued, opaque, report_renewal};
+use provider_openstack::{Prerequisite, apply_certificate, issued, opaque};
 
 use crate::network::{Database, Network};
 use crate::ovsdb::ClientCertificate;
@@ -78,12 +78,14 @@ impl Network<'_> {
             .iter()
             .flat_map(|host| [host.clone(), format!("*.{host}")])
             .chain([self.host(&self.named("sb-relay"))]);
-        self.issue(&servers, names.collect(), issuer, desired);
         let (client, node) = (self.client_secret(), self.named("chassis-tls"));
-        self.issue(&client, Vec::new(), issuer, desired);
-        self.issue(&node, Vec::new(), issuer, desired);
-        for certificate in [&servers, &client, &node] {
-            report_renewal(self.namespace, certificate, observed, desired);
+        let each = [
+            (&servers, names.collect()),
+            (&client, vec![]),
+            (&node, vec![]),
+        ];
+        for (secret, names) in each {
+            self.issue(secret, names, issuer, observed, desired);
         }
         let purpose = "a certificate from cert-manager";
         // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
@@ -120,6 +122,7 @@ impl Network<'_> {
         secret: &str,
         names: Vec<String>,
         issuer: &IssuerRef,
+        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {
         let server = (!names.is_empty()).then(|| "server auth".to_owned());
@@ -135,7 +138,7 @@ impl Network<'_> {
                 ..Certificate::default()
             },
         };
-        desired.apply(self.namespace, secret, &certificate);
+        apply_certificate(self.namespace, &certificate, observed, desired);
     }
 
     /// The certificate in a Secret, or why cert-manager hasn't issued it.

@@ -14,7 +14,7 @@ use c5c3_kinds::rabbitmq::cluster::{
 use k8s_openapi::api::core::v1::{Container, PodSecurityContext, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
-use provider_openstack::{default_profile, report_renewal, selector, unescalated};
+use provider_openstack::{apply_certificate, default_profile, selector, unescalated};
 
 use super::{RABBITMQ, Sizes, bounds, placement, requirements};
 use crate::recipe::Recipe;
@@ -196,8 +196,8 @@ impl Recipe<'_> {
             issuer_ref,
             ..Certificate::default()
         };
-        desired.apply(self.namespace(), CERTIFICATE, &Manifest::of(certificate));
-        report_renewal(self.namespace(), CERTIFICATE, self.observed, desired);
+        let certificate = Manifest::of(certificate);
+        apply_certificate(self.namespace(), &certificate, self.observed, desired);
     }
 }
 

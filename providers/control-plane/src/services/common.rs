@@ -13,8 +13,8 @@ use c5c3_kinds::cert_manager::Certificate;
 use provider_composer::DesiredState;
 use provider_openstack::table::{MEMCACHED, Tags};
 use provider_openstack::{
-    KEYSTONE, Options, PublishedImage, ServiceDefinition, dependency_kinds, keystone_credentials,
-    report_renewal,
+    KEYSTONE, Options, PublishedImage, ServiceDefinition, apply_certificate, dependency_kinds,
+    keystone_credentials,
 };
 
 use crate::graph::{Node, Step};
@@ -144,16 +144,15 @@ impl Recipe<'_> {
             let Some(issuer) = self.public_certificate(exposure) else {
                 continue;
             };
-            let secret = public_secret(&name);
             let certificate = Certificate {
-                secret_name: secret.clone(),
+                secret_name: public_secret(&name),
                 dns_names: vec![exposure.hostname.clone()],
                 usages: vec!["server auth".to_owned()],
                 issuer_ref: issuer.clone(),
                 ..Certificate::default()
             };
-            desired.apply(self.namespace(), &secret, &Manifest::of(certificate));
-            report_renewal(self.namespace(), &secret, self.observed, desired);
+            let certificate = Manifest::of(certificate);
+            apply_certificate(self.namespace(), &certificate, self.observed, desired);
         }
     }
 
