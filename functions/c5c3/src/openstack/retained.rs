@@ -7,8 +7,7 @@ use super::Recipe;
 use crate::composed::Retention;
 use crate::transitions;
 
-/// How many names without effect a message has, and of how many characters: the annotation may have any text.
-const SHOWN: usize = 3;
+/// How many characters of a name without effect a message has: the annotation may have any text.
 const LONGEST: usize = 100;
 
 /// What the release of data does, in words.
@@ -62,18 +61,13 @@ fn deleting((name, waits): &(String, String)) -> String {
 
 /// Says which names of the annotation have no effect.
 fn unmatched(names: &[String]) -> Option<String> {
-    let shown = names.iter().take(SHOWN);
-    let mut shown: Vec<String> = shown
-        .map(|name| format!("{:?}", name.chars().take(LONGEST).collect::<String>()))
-        .collect();
-    if let more @ 1.. = names.len().saturating_sub(SHOWN) {
-        shown.push(format!("{more} more"));
-    }
+    let quote = |name: &String| format!("{:?}", name.chars().take(LONGEST).collect::<String>());
+    let quoted: Vec<String> = names.iter().map(quote).collect();
     (!names.is_empty()).then(|| {
         format!(
             "the annotation c5c3.io/delete-retained has {}, and nothing of that name is retained: correct or remove it, because it counts as \
              soon as the spec no longer wants a part of that name",
-            shown.join(", ")
+            transitions::listed(&quoted)
         )
     })
 }

@@ -89,7 +89,7 @@ fn names_of_which_nothing_is_retained_are_a_warning() {
     let shown = format!("{:?}", &long[..100]);
     for (names, shown) in [
         ("share-hv-pool-b", r#""share-hv-pool-b""#),
-        ("a, \u{1b}[2J,,c,d,e", r#""\u{1b}[2J", "a", "c", 2 more"#),
+        ("a, \u{1b}[2J,,c,d,e", r#""\u{1b}[2J", "a", "c" and 2 more"#),
         (long.as_str(), shown.as_str()),
     ] {
         call.composite["metadata"]["annotations"] = json!({"c5c3.io/delete-retained": names});
