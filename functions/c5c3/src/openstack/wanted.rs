@@ -72,7 +72,7 @@ pub enum Client {
 }
 
 impl Rbd {
-    /// All of them.
+    /// All of them: no other is wanted.
     pub const ALL: [Rbd; 4] = [Rbd::Volumes, Rbd::Images, Rbd::Ephemeral, Rbd::Backups];
 
     /// Name of the pool in Ceph.
@@ -107,7 +107,7 @@ impl Rbd {
 }
 
 impl Client {
-    /// All of them.
+    /// All of them: no other is wanted.
     pub const ALL: [Client; 5] = [
         Client::Cinder,
         Client::Glance,
@@ -315,28 +315,24 @@ fn backup_position(spec: &OpenStackClusterSpec) -> Result<Option<usize>, Fatal> 
 
 fn rbd_pools(spec: &OpenStackClusterSpec, first: bool, backups: bool) -> Vec<Rbd> {
     let ephemeral = spec.services.nova && spec.storage.ceph.ephemeral_pool.enabled;
-    [
-        (Rbd::Volumes, spec.services.cinder),
-        (Rbd::Images, spec.services.glance && first),
-        (Rbd::Ephemeral, ephemeral && first),
-        (Rbd::Backups, backups),
-    ]
-    .into_iter()
-    .filter_map(|(pool, wanted)| wanted.then_some(pool))
-    .collect()
+    let is_wanted = |pool: &Rbd| match pool {
+        Rbd::Volumes => spec.services.cinder,
+        Rbd::Images => spec.services.glance && first,
+        Rbd::Ephemeral => ephemeral && first,
+        Rbd::Backups => backups,
+    };
+    Rbd::ALL.into_iter().filter(is_wanted).collect()
 }
 
 fn clients(spec: &OpenStackClusterSpec, first: bool, backups: bool) -> Vec<Client> {
     let pools = rbd_pools(spec, first, backups);
     let disks = pools.contains(&Rbd::Volumes) || pools.contains(&Rbd::Ephemeral);
-    [
-        (Client::Cinder, spec.services.cinder),
-        (Client::Glance, spec.services.glance && first),
-        (Client::Nova, spec.services.nova && disks),
-        (Client::Manila, spec.services.manila && first),
-        (Client::Backup, backups),
-    ]
-    .into_iter()
-    .filter_map(|(client, wanted)| wanted.then_some(client))
-    .collect()
+    let is_wanted = |client: &Client| match client {
+        Client::Cinder => spec.services.cinder,
+        Client::Glance => spec.services.glance && first,
+        Client::Nova => spec.services.nova && disks,
+        Client::Manila => spec.services.manila && first,
+        Client::Backup => backups,
+    };
+    Client::ALL.into_iter().filter(is_wanted).collect()
 }
