@@ -144,15 +144,7 @@ fn former_user_of_the_database_stays_until_uploads_of_former_pods_have_ended() {
     for _ in 0..8 {
         cluster.compose(&GLANCE, "glance").unwrap();
         cluster.simulate();
-        cluster.change::<Deployment>("glance", |api| {
-            api["status"]["conditions"] = json!([
-                { "type": "Available", "status": "True" },
-                {
-                    "type": "Progressing", "status": "True",
-                    "reason": "NewReplicaSetAvailable", "lastUpdateTime": rolled.to_string(),
-                },
-            ]);
-        });
+        cluster.complete_rollout("glance", rolled);
     }
     let ended = rolled + Duration::from_secs(15 + 3600 + 15);
     cluster.wait_until(ended - Duration::from_secs(1));

@@ -199,16 +199,11 @@ fn users_stay_while_a_pod_or_job_may_have_their_passwords(#[values(DATABASE, BUS
 fn users_stay_until_terminating_pods_are_gone(#[values(DATABASE, BUS)] type_: &str) {
     let mut cluster = running();
     begin_rotation(&mut cluster, type_);
-    let now = cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let now = cluster.now();
     for _ in 0..8 {
         cluster.compose(&NEUTRON, "neutron").unwrap();
         cluster.simulate();
-        cluster.change::<Deployment>("neutron", |api| {
-            api["status"]["conditions"] = json!([
-                { "type": "Available", "status": "True" },
-                { "type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "lastUpdateTime": now },
-            ]);
-        });
+        cluster.complete_rollout("neutron", now);
     }
     let composed = cluster.compose(&NEUTRON, "neutron").unwrap();
     assert_eq!(users(&cluster, type_), BOTH);
