@@ -72,11 +72,7 @@ fn set_issuer(stage: &mut Stage, issuer: &Value) {
 
 /// What the control plane reports of OVN's issuer.
 fn reported(stage: &Stage) -> Option<[String; 3]> {
-    let conditions = stage.status()["conditions"].as_array().unwrap();
-    let mut types = conditions.iter().map(|condition| &condition["type"]);
-    types
-        .any(|type_| type_ == "IssuerExclusive")
-        .then(|| stage.condition("IssuerExclusive").into())
+    stage.cluster.condition(&stage.key, "IssuerExclusive")
 }
 
 #[test]
@@ -161,13 +157,10 @@ fn certificate_of_a_public_host_name_that_is_not_renewed_is_reported() {
 #[test]
 fn certificate_of_a_service_that_is_not_renewed_is_reported_of_the_control_plane() {
     let mut stage = Stage::running(shared("internal"));
-    let mut status = stage.object(Node::Glance).unwrap()["status"].clone();
-    let conditions = status["conditions"].as_array_mut().unwrap();
-    conditions.push(json!({
+    let overdue = json!({
         "type": "CertificatesRenewed", "status": "False", "reason": "CertificateNotRenewed", "message": "it expires",
-    }));
-    stage.cluster.set_status(&first(Node::Glance), status);
-    stage.settle();
+    });
+    stage.report(Node::Glance, overdue);
     let says: [String; 3] = stage.condition("CertificatesRenewed").into();
     assert_eq!(
         says,

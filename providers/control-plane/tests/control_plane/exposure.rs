@@ -6,7 +6,7 @@ use provider_composer::Key;
 use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
 
-use crate::stage::{NAMESPACE, Stage, first};
+use crate::stage::{NAMESPACE, Stage};
 
 /// A control plane whose Keystone and consoles of servers are exposed.
 fn exposed() -> Value {
@@ -85,17 +85,10 @@ fn control_plane_gains_services_and_a_release_while_its_gateway_is_away() {
 #[test]
 fn control_plane_names_the_service_whose_ingress_has_an_annotation_that_is_not_allowed() {
     let mut stage = Stage::running(exposed());
-    let key = first(Node::Nova);
-    let mut status = stage.object(Node::Nova).unwrap()["status"].clone();
-    for condition in status["conditions"].as_array_mut().unwrap() {
-        if condition["type"] == "Exposed" {
-            condition["status"] = json!("False");
-            condition["reason"] = json!("AnnotationNotAllowed");
-            condition["message"] = json!("expose.ingress.annotations: no");
-        }
-    }
-    stage.cluster.set_status(&key, status);
-    stage.settle();
+    let refused = json!({
+        "type": "Exposed", "status": "False", "reason": "AnnotationNotAllowed", "message": "expose.ingress.annotations: no",
+    });
+    stage.report(Node::Nova, refused);
     let message = "Nova nova isn't exposed: expose.ingress.annotations: no";
     assert_eq!(says(&stage), ["False", "AnnotationNotAllowed", message]);
     assert_eq!(stage.condition("Ready").0, "True");

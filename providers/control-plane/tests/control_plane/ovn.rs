@@ -6,7 +6,7 @@ use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
 
 use crate::sizes::{is_accepted, kept, running};
-use crate::stage::{NAMESPACE, Stage, first};
+use crate::stage::{NAMESPACE, Stage};
 
 fn ovn(stage: &Stage) -> &Value {
     &stage.object(Node::Ovn).unwrap()["spec"]
@@ -50,13 +50,10 @@ fn ovn_has_what_the_control_plane_says() {
 #[test]
 fn backups_of_ovn_that_do_not_succeed_are_reported() {
     let mut stage = Stage::running(json!({ "infrastructure": { "ovn": { "backup": {} } } }));
-    let mut status = stage.object(Node::Ovn).unwrap()["status"].clone();
-    let conditions = status["conditions"].as_array_mut().unwrap();
-    conditions.push(json!({
+    let overdue = json!({
         "type": "BackedUp", "status": "False", "reason": "BackupOverdue", "message": "no backup of OVN has succeeded",
-    }));
-    stage.cluster.set_status(&first(Node::Ovn), status);
-    stage.settle();
+    });
+    stage.report(Node::Ovn, overdue);
     let says: [String; 3] = stage.condition("OVNBackedUp").into();
     let message = "OVNCluster ovn: no backup of OVN has succeeded";
     assert_eq!(says, ["False", "BackupOverdue", message]);

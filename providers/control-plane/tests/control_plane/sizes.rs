@@ -52,9 +52,10 @@ pub(crate) fn kept(stage: &Stage) -> String {
 }
 
 pub(crate) fn is_accepted(stage: &Stage) -> bool {
-    let conditions = stage.status()["conditions"].as_array().unwrap();
-    let mut types = conditions.iter().map(|condition| &condition["type"]);
-    types.all(|type_| type_ != "SizeAccepted")
+    stage
+        .cluster
+        .condition(&stage.key, "SizeAccepted")
+        .is_none()
 }
 
 #[rstest]
