@@ -14,7 +14,7 @@ use provider_composer::{
     Subject,
 };
 use provider_openstack::{
-    CertificateAuthority, Prerequisite, all, config_map, issuance, issued, progress,
+    CertificateAuthority, Prerequisite, all, config_map, issuance, issued, overdue, progress,
 };
 use serde_json::{Value, json};
 
@@ -354,7 +354,8 @@ impl<'a> Share<'a> {
             ..Certificate::default()
         };
         desired.apply(&self.namespace, CERTIFICATE, &Manifest::of(certificate));
-        let issued = issuance(&self.namespace, CERTIFICATE, purpose, observed);
+        let issued = overdue(&self.namespace, CERTIFICATE, observed, desired)
+            .unwrap_or_else(|| issuance(&self.namespace, CERTIFICATE, purpose, observed));
         desired.conditions.note(CONDITION, &issued);
         existing
     }

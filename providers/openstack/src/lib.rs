@@ -106,7 +106,8 @@ pub use schedule::Cron;
 pub use service::{Service, uses, uses_of_jobs};
 pub use succession::{Succession, secret_of};
 pub use tls::{
-    CERTIFICATE, CERTIFICATES_RENEWED, apply_certificate, authority, issuance, issued, unissued,
+    CERTIFICATE, CERTIFICATES_RENEWED, apply_certificate, authority, issuance, issued, overdue,
+    unissued,
 };
 pub use users::{exclusive, replaced};
 pub use uwsgi::{REQUEST_TIMEOUT, Workers};

@@ -142,39 +142,38 @@ pub fn apply_certificate(
 ) {
     let name = &certificate.spec.secret_name;
     desired.apply(namespace, name, certificate);
-    report_renewal(namespace, name, observed, desired);
+    if let Some(overdue) = overdue(namespace, name, observed, desired) {
+        desired.conditions.note(CERTIFICATES_RENEWED, &overdue);
+    }
 }
 
-/// Reports a certificate that cert-manager hasn't renewed, once half of the time between its renewal and its expiry has passed. Otherwise
-/// nobody would notice before clients refuse it, since no probe of Kubernetes verifies certificates: pods with an expired one stay ready.
-fn report_renewal(
+/// The failure of a certificate that cert-manager hasn't renewed, once half of the time between its renewal and its expiry has passed.
+/// Otherwise nobody would notice before clients refuse it, since no probe of Kubernetes verifies certificates: pods with an expired one
+/// stay ready.
+pub fn overdue(
     namespace: &str,
     certificate: &str,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) {
+) -> Option<Progress> {
     let key = Key::of::<Manifest<cert_manager::Certificate>>(namespace, certificate);
-    let Lookup::Found(object) = observed.object(&key) else {
-        return;
-    };
+    let object = observed.object(&key).found()?;
     let time = |field: &str| -> Option<Timestamp> {
         let time = object.pointer(field)?.as_str()?;
         time.parse().ok()
     };
-    let (Some(due), Some(end)) = (time("/status/renewalTime"), time("/status/notAfter")) else {
-        return;
-    };
+    let (due, end) = (time("/status/renewalTime")?, time("/status/notAfter")?);
     let overdue = due.checked_add(end.duration_since(due) / 2).unwrap_or(end);
     if overdue > observed.now() {
-        return desired.requeue_at(overdue);
+        desired.requeue_at(overdue);
+        return None;
     }
     let why = unissued(&key, observed).map_or_else(String::new, |why| format!(": {why}"));
     let message = format!(
         "{key} was to be renewed at {due}, and clients refuse it from {end} on{why}; see `kubectl describe certificates -n {namespace} \
          {certificate}`, and correct its issuer"
     );
-    let progress = Progress::failing(Reason::CertificateNotRenewed, message);
-    desired.conditions.note(CERTIFICATES_RENEWED, &progress);
+    Some(Progress::failing(Reason::CertificateNotRenewed, message))
 }
 
 /// Why cert-manager hasn't issued a certificate. `Issuing` is False after an issuer has refused; `Ready` then only repeats that the

@@ -215,4 +215,13 @@ fn certificate_of_nodes_is_reported_with_the_refusal_of_its_issuer() {
     );
     settle(&mut cluster, "prod");
     assert_eq!(says(&cluster), ["True", "Ready", ""]);
+    cluster.set_status(
+        &certificate,
+        json!({
+            "renewalTime": "2020-01-01T00:00:00Z", "notAfter": "2020-01-11T00:00:00Z",
+            "conditions": [{ "type": "Ready", "status": "True" }],
+        }),
+    );
+    settle(&mut cluster, "prod");
+    assert_eq!(says(&cluster)[..2], ["False", "CertificateNotRenewed"]);
 }
