@@ -190,7 +190,8 @@ impl<'a> Composed<'a> {
     /// owner counts as one that doesn't exist.
     ///
     /// # Errors
-    /// The name is taken by an earlier step of the pipeline.
+    /// The name is that of an Object for another object, which would be left in its cluster, or is taken by an earlier step of the
+    /// pipeline.
     pub fn object<M: Serialize + Spec, S: DeserializeOwned + Default>(
         &mut self,
         name: &str,
@@ -203,6 +204,17 @@ impl<'a> Composed<'a> {
         if !observation.exists && creation == Creation::Held {
             self.all_ready = false;
             return Ok(observation);
+        }
+        let wanted = (M::KIND.kind, manifest.metadata.name.as_str());
+        if let Some(record) = &observation.record
+            && (observation.kind.as_str(), record.name()) != wanted
+        {
+            let (kind, object) = wanted;
+            let present = format!("{} {}", observation.kind, record.name());
+            return Err(Fatal::new(format!(
+                "the composed resource {name} is {present}, which would be left behind if it became {kind} {object}: restore the names of \
+                 pools and cells that {name} consists of, or choose others"
+            )));
         }
         let management_policies =
             self.policies(name, M::KIND.kind, cluster, creation, &mut observation);
@@ -335,7 +347,11 @@ impl<'a> Composed<'a> {
             return Ok(());
         }
         self.all_ready &= ready;
-        self.desired.insert(name.to_owned());
+        if !self.desired.insert(name.to_owned()) {
+            return Err(Fatal::new(format!(
+                "two composed resources would be called {name}, which consists of the names of pools or cells: choose others"
+            )));
+        }
         self.response.desire(name, manifest, Readiness::from(ready))
     }
 

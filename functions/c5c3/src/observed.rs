@@ -15,6 +15,8 @@ pub struct Observation<S> {
     pub exists: bool,
     /// Whether the cluster has what we want, as far as the provider knows.
     pub synced: bool,
+    /// The object's kind; empty while the object hasn't been observed.
+    pub kind: String,
     /// The object's status.
     pub status: S,
     /// What the object says about its owner; none while the object hasn't been observed.
@@ -58,6 +60,8 @@ struct AtProvider<S> {
 #[serde(bound(deserialize = "S: Deserialize<'de> + Default"))]
 struct Provided<S> {
     #[serde(default)]
+    kind: String,
+    #[serde(default)]
     metadata: Option<Record>,
     #[serde(default)]
     status: S,
@@ -75,11 +79,13 @@ impl<S: Default> Observation<S> {
         match document.parse::<Object<S>>() {
             Ok(object) => {
                 let synced = condition(&object.status.conditions, "Synced");
+                let provided = object.status.at_provider.manifest;
                 Observation {
                     exists: true,
                     synced: synced.is_some_and(|synced| synced.status == "True"),
-                    status: object.status.at_provider.manifest.status,
-                    record: object.status.at_provider.manifest.metadata,
+                    kind: provided.kind,
+                    status: provided.status,
+                    record: provided.metadata,
                     problem: synced
                         .filter(|synced| synced.status == "False")
                         .map(|synced| synced.message.clone()),

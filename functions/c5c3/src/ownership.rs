@@ -76,6 +76,13 @@ pub struct Record {
     annotations: Annotations,
 }
 
+impl Record {
+    /// The object's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Labels {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use function_c5c3_fixtures::{Call, Outcome, examples, text};
+use function_c5c3_fixtures::{Call, Outcome, examples, text, well};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -115,6 +115,43 @@ fn object_store_of_a_claim_has_a_name_that_rook_takes_and_no_other_claim_has() {
     assert!(one.starts_with("research-computing-frankf-"), "{one}");
     assert_eq!(one.len(), 38);
     assert_ne!(one, other);
+}
+
+/// The composed resource of an object store is called as that of another store's user, where a pool is called `user-` and the other's name.
+#[test]
+fn object_store_never_replaces_the_user_of_another_store() {
+    let mut claim = claim();
+    claim["spec"]["storageClusters"] = json!(["x", "user-x"]);
+    let pools = world(&claim);
+    claim["spec"]["storageClusters"] = json!(["x"]);
+    let call = Call::of(claim, "openstack-production").with(pools);
+    let (mut call, _) = call.running();
+    call.composite["spec"]["storageClusters"] = json!(["user-x"]);
+    let name = "a".repeat(53);
+    let store = format!("{}-", "a".repeat(25));
+    let fatal = call.run().fatal.unwrap();
+    let start = format!(
+        "the composed resource object-store-user-x is CephObjectStoreUser {name}-swift, which would be left behind if it became \
+         CephObjectStore {store}"
+    );
+    assert!(fatal.starts_with(&start), "{fatal}");
+}
+
+/// Two composed resources have this name: the user in Ceph of the one pool, and the Usage of the other pool's.
+#[test]
+fn pools_whose_names_give_two_composed_resources_one_name_are_refused() {
+    let mut claim = claim();
+    claim["spec"]["storageClusters"] = json!(["x", "x-until-control-plane"]);
+    let call = Call::of(claim.clone(), "openstack-production").with(world(&claim));
+    let mut call = call.admitted();
+    let refused = (0..6).find_map(|_| {
+        let outcome = call.run();
+        call = call.clone().applied(&outcome, well);
+        outcome.fatal
+    });
+    let expected = "two composed resources would be called client-cinder-x-until-control-plane, which consists of the names of pools or \
+                    cells: choose others";
+    assert_eq!(refused.as_deref(), Some(expected));
 }
 
 const TOO_LONG: &str =

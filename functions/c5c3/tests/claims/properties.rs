@@ -14,6 +14,23 @@ fn name() -> impl Strategy<Value = String> {
     "[a-z]([a-z0-9-]{0,20}[a-z0-9])?"
 }
 
+/// Names of pools of which those of composed resources, of Usages and of other pools consist.
+fn confusing() -> impl Strategy<Value = String> {
+    let parts = vec![
+        "a",
+        "user",
+        "until",
+        "control-plane",
+        "namespace",
+        "agents",
+        "cinder",
+        "share",
+        "volumes",
+    ];
+    let part = prop::sample::select(parts);
+    prop::collection::vec(part, 1..3).prop_map(|parts| parts.join("-"))
+}
+
 prop_compose! {
     fn claim()(
         name in name(),
@@ -151,6 +168,40 @@ proptest! {
         let again = settled.run();
         prop_assert_eq!(again.desired, outcome.desired, "a settled claim changes nothing");
         prop_assert_eq!(again.events, Vec::<String>::new(), "a settled claim says nothing");
+    }
+
+    #[test]
+    fn composed_resource_never_stands_for_another_object_than_before(
+        claim in claim(),
+        before in prop::collection::btree_set(confusing(), 1..4),
+        part in prop::sample::select(vec!["a", "user", "until", "agents"]),
+    ) {
+        let of = |pools: &BTreeSet<String>| {
+            let mut claim = claim.clone();
+            let spec = &mut claim["spec"];
+            spec["hypervisorClusters"] = json!(pools);
+            spec["storageClusters"] = json!(pools);
+            spec["cells"] = json!([]);
+            spec["storage"]["ceph"]["objectStore"]["enabled"] = json!(true);
+            claim
+        };
+        let after: BTreeSet<String> = before.iter().map(|pool| format!("{part}-{pool}")).collect();
+        let all = before.union(&after).cloned().collect();
+        let call = Call::of(of(&before), "openstack-production").with(world(&of(&all)));
+        let mut call = call.admitted();
+        for _ in 0..5 {
+            let outcome = call.run();
+            call = call.applied(&outcome, well);
+        }
+        call.composite["spec"] = of(&after)["spec"].take();
+        let object = |object: &Value| {
+            ["kind", "metadata/name"].map(|field| text(object, &format!("/spec/forProvider/manifest/{field}")))
+        };
+        for (name, wanted) in call.run().desired {
+            if let Some(existing) = call.observed.get(&name) {
+                prop_assert_eq!(object(&wanted), object(existing), "{}", name);
+            }
+        }
     }
 
     #[test]
