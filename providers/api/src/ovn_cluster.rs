@@ -38,10 +38,16 @@ const SAME_PROTOCOL: Rule = Rule::new(
      back up the databases, create the OVNCluster anew and restore them",
 );
 
+const TWO_SERVICES: Rule = Rule::new(
+    "!has(self.neutronIntegration) || \
+     self.neutronIntegration.nbConnection.service.name != self.neutronIntegration.sbConnection.service.name",
+    "both databases have one Service, and one would replace the other: give nbConnection and sbConnection Services of different names",
+);
+
 /// The wanted virtual network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(extend("x-kubernetes-validations" = [SAME_PROTOCOL]))]
+#[schemars(extend("x-kubernetes-validations" = [SAME_PROTOCOL, TWO_SERVICES]))]
 pub struct OvnClusterSpec {
     /// Image of OVN. Without it the one that the operator knows.
     #[serde(skip_serializing_if = "is_default")]

@@ -149,6 +149,13 @@ pub(crate) const CELL_NAME: Rule = Rule::new(
     "the names api, cell0 and cell1 are taken: choose another name, and leave cell1 out, which has the pools that no cell names",
 );
 
+/// Users in databases and message buses that replace the first ones have such names: `nova-credentials-2` (`SUFFIX` of
+/// provider-openstack).
+pub(crate) const CELL_NOT_OF_A_USER: Rule = Rule::with_optional_old(
+    "!self.name.matches('(^|-)credentials-[0-9]+$') || oldSelf.hasValue()",
+    "the cell's name ends as those of users that rotations create, with credentials and a number: choose another name",
+);
+
 pub(crate) const ONE_CELL: Rule = Rule::new(
     "self.all(cell, cell.hypervisorClusters.all(pool, self.exists_one(other, pool in other.hypervisorClusters)))",
     "a hypervisor pool is in two cells, and Nova has each host in one: name the pool in one of them",

@@ -45,10 +45,18 @@ pub struct DesiredState {
 
 impl DesiredState {
     /// Adds an object to the desired state. Name and namespace, the owner's labels and its ownerReference are added; the
-    /// body's own labels and annotations stay.
+    /// body's own labels and annotations stay. An object that is added twice with different bodies fails the whole reconcile, once the
+    /// composer has returned: one part of the subject would overwrite what another one has.
     pub fn apply<T: Resource + Serialize>(&mut self, namespace: &str, name: &str, body: &T) {
         let key = Key::of::<T>(namespace, name);
         let body = self.json(&key, body);
+        let other = self.objects.get(&key);
+        if other.is_some_and(|other| *other != body) {
+            let message = format!(
+                "two parts of this resource would create {key}: give one of them another name"
+            );
+            return self.fail(Failure::new(Reason::Invalid, message));
+        }
         self.objects.insert(key, body);
     }
 

@@ -50,6 +50,12 @@ impl Composer for Small {
             Lookup::Unknown(message) => Progress::Unknown { message },
         };
         desired.conditions.set("SourcesResolved", &progress);
+        if subject.spec.target.name == "twice" {
+            desired.apply(subject.namespace(), "here", &map);
+        }
+        if subject.spec.target.name == "taken" {
+            desired.apply(subject.namespace(), "here", &ConfigMap::default());
+        }
         if subject.spec.target.name == "unwritable" {
             desired.json("the map", &BTreeMap::from([((1, 2), "three")]));
         }
@@ -284,6 +290,18 @@ fn composition_that_json_cannot_hold_fails_the_reconcile() {
     let failure = Small.composed(&subject("unwritable"), &observed).err();
     let message = "the map can't be written as JSON: key must be a string";
     assert_eq!(failure, Some(Failure::new(Reason::InternalError, message)));
+}
+
+/// A composer may add what several parts have in common once for each.
+#[test]
+fn object_of_two_parts_fails_the_reconcile_unless_both_have_the_same() {
+    let source = secret(Lookup::Missing);
+    let observed = ObservedState::new(&source, NOW);
+    assert!(Small.composed(&subject("twice"), &observed).is_ok());
+    let failure = Small.composed(&subject("taken"), &observed).err();
+    let message =
+        "two parts of this resource would create ConfigMap here: give one of them another name";
+    assert_eq!(failure, Some(Failure::new(Reason::Invalid, message)));
 }
 
 #[test]

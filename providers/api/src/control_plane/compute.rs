@@ -36,7 +36,7 @@ pub struct Compute {
 /// A cell of Nova: a database, a message bus and conductors for the nodes of some hypervisor pools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [rule::CELL_NAME]))]
+#[schemars(extend("x-kubernetes-validations" = [rule::CELL_NAME, rule::CELL_NOT_OF_A_USER]))]
 pub struct ComputeCell {
     /// Name of the cell, for instance cell2.
     #[schemars(length(min = 1, max = 20), regex(pattern = LABEL))]

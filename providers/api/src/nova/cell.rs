@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     parts::{Component, Database, Exposure, Messaging, NamedRef},
     pattern::LABEL,
-    rule::Rule,
+    rule::{self, Rule},
 };
 
 const RESERVED: Rule = Rule::new(
@@ -17,7 +17,7 @@ const RESERVED: Rule = Rule::new(
 /// A cell: servers, the hosts that they run on, and a database and a message bus for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [RESERVED]))]
+#[schemars(extend("x-kubernetes-validations" = [RESERVED, rule::CELL_NOT_OF_A_USER]))]
 pub struct Cell {
     /// Name of the cell, for instance cell1.
     #[schemars(length(min = 1, max = 20), regex(pattern = LABEL))]
