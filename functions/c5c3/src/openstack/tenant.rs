@@ -7,6 +7,7 @@ use c5c3_api::Reason;
 use c5c3_api::control_plane::{Connection, TenantAccess};
 use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
 use function_protocol::{Fatal, Response};
+use serde_json::Value;
 
 use super::Recipe;
 use crate::composed::Composed;
@@ -19,6 +20,9 @@ const REFRESH: &str = "5m0s";
 pub const PUSH: &str = "push-tenant-clouds";
 /// Name of the composed ExternalSecret.
 pub const PULL: &str = "pull-tenant-clouds";
+
+/// Where the spec of a PushSecret has the name of its Secret.
+const SECRET: &str = "/selector/secret/name";
 
 /// How far the clouds.yaml has come.
 pub struct Tenant {
@@ -62,13 +66,14 @@ impl Recipe<'_> {
         let name = self.names.with("clouds");
         let path = self.path("tenant/clouds");
         let store = &self.presets.secret_store;
-        let secret = source.map(|source| source.secret_name.clone());
-        let push = PushSecret::whole(
-            secret.unwrap_or_else(|| name.clone()),
-            path.clone(),
-            store,
-            REFRESH,
-        );
+        // While the ControlPlane doesn't name it, the Secret stays: one that the claim's name gives may be K-ORC's.
+        let last: Option<Value> = composed.last_wanted(PUSH);
+        let last = last
+            .as_ref()
+            .and_then(|push| push.pointer(SECRET)?.as_str());
+        let secret = source.map(|source| source.secret_name.as_str()).or(last);
+        let secret = secret.unwrap_or_default().to_owned();
+        let push = PushSecret::whole(secret, path.clone(), store, REFRESH);
         let push = Manifest::new(&self.names.namespace(), name.clone(), push);
         let creation = self.site.creation_in_namespace().when(source.is_some());
         let cluster = self.site.control_plane.name.name();

@@ -15,7 +15,8 @@ use provider_openstack::{KEYSTONE, progress};
 use super::korc::{CLOUDS, Korc};
 use crate::Recipe;
 use crate::credentials::{
-    ADMIN, CA, CLOUD, CLOUDS_YAML, DEFAULT, Login, Password, Site, VOLUMES, keep_secret, write,
+    ADMIN, CA, CLOUD, CLOUDS_YAML, DEFAULT, Login, Password, Site, VOLUMES, has_clouds,
+    keep_secret, write,
 };
 
 /// Secret with the clouds.yaml that K-ORC's own application credential is made with.
@@ -115,6 +116,11 @@ fn versioned(url: &str) -> String {
         true => url.to_owned(),
         false => format!("{url}{}", KEYSTONE.path),
     }
+}
+
+/// Whether a Secret of this name has a clouds.yaml that K-ORC works with.
+pub(super) fn is_of_korc(secret: &str) -> bool {
+    [BOOTSTRAP, CLOUDS].contains(&secret) || has_clouds(secret)
 }
 
 /// Composes the clouds.yaml that K-ORC works with. K-ORC reads it in this namespace, so it isn't pushed to a store.

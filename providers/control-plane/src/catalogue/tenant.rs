@@ -4,6 +4,7 @@ use c5c3_api::control_plane::{Connection, TenantAccess};
 use c5c3_kinds::korc::{Domain, Made, Project, User};
 use provider_composer::{DesiredState, Failure, Progress, Reason};
 
+use super::access::is_of_korc;
 use super::first_unready;
 use super::korc::Korc;
 use super::users::{Grantee, grant, password};
@@ -25,7 +26,7 @@ const MEMBER: &str = "member";
 /// Role of an administrator of the cloud, in whichever project.
 const ADMIN: &str = "admin";
 
-/// Composes the tenant's domain, project and user, and the Secret `<control plane>-clouds`. New ones only if
+/// Composes the tenant's domain, project and user, and the Secret with the user's clouds.yaml. New ones only if
 /// `may_create`. Returns the Secret once what is in it works.
 ///
 /// # Errors
@@ -38,7 +39,7 @@ pub fn compose(
     let Some(access) = recipe.spec().access else {
         return Ok(None);
     };
-    let secret_name = format!("{}-clouds", recipe.subject.name());
+    let secret_name = secret_name(recipe.subject.name());
     let progress = match recipe.korc.enabled {
         true => {
             let mut korc = Korc::new(recipe, desired);
@@ -51,10 +52,19 @@ pub fn compose(
         ),
     };
     desired.conditions.set("AccessReady", &progress);
-    Ok(match progress {
-        Progress::Ready => Some(Connection { secret_name }),
-        _ => recipe.subject.status.connection.clone(),
-    })
+    let last = recipe.subject.status.connection.as_ref();
+    let is_handed_out = last.is_some_and(|last| last.secret_name == secret_name);
+    Ok((progress.is_ready() || is_handed_out).then_some(Connection { secret_name }))
+}
+
+/// The Secret with the clouds.yaml of the tenant's first user: `<control plane>-clouds`, unless that is one of K-ORC. Tenants choose the
+/// names of control planes, and get what is in this Secret.
+fn secret_name(control_plane: &str) -> String {
+    let usual = format!("{control_plane}-clouds");
+    match is_of_korc(&usual) {
+        true => format!("tenant-{usual}"),
+        false => usual,
+    }
 }
 
 fn user(

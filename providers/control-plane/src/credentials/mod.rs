@@ -17,4 +17,4 @@ pub(crate) use credential_set::{Credential, CredentialSet, SERVICE_USER};
 pub(crate) use delivery::{deliver, keep_secret, write};
 pub(crate) use password::{ADMIN, Password};
 pub use users::{ID, SECRET, ServiceUser, service_users};
-pub(crate) use users::{by_name, consumers, removed_users};
+pub(crate) use users::{by_name, consumers, has_clouds, removed_users};

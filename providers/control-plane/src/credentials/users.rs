@@ -55,6 +55,11 @@ pub(crate) fn by_name(name: &str) -> Option<&'static ServiceUser> {
     ALL.iter().find(|user| user.name == name)
 }
 
+/// Whether a Secret of this name has the clouds.yaml of a service user.
+pub(crate) fn has_clouds(secret: &str) -> bool {
+    ALL.iter().any(|user| user.clouds() == secret)
+}
+
 /// The kinds of all resources whose pods use a service user.
 pub(crate) fn consumers() -> impl Iterator<Item = ResourceKind> {
     ALL.iter().map(|user| user.consumer)

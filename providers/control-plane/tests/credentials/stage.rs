@@ -82,6 +82,11 @@ pub struct Stage {
 impl Stage {
     /// A control plane with only Glance and Nova, and the password of Keystone's first user.
     pub fn new(spec: &Value) -> Self {
+        Self::named("production", spec)
+    }
+
+    /// The same with another name.
+    pub fn named(name: &str, spec: &Value) -> Self {
         let keystone = Rc::new(RefCell::new(Known {
             is_up: true,
             ..Known::default()
@@ -89,7 +94,7 @@ impl Stage {
         let mut cluster = Cluster::default();
         cluster.join(SYSTEM, Keystone(Rc::clone(&keystone)));
         let kind = ResourceKind::of::<ControlPlaneSpec>();
-        let control_plane = Key::new(kind, NAMESPACE, "production");
+        let control_plane = Key::new(kind, NAMESPACE, name);
         let mut wanted = json!({ "services": {
             "placement": { "enabled": false },
             "neutron": { "enabled": false },

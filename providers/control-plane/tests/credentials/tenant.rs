@@ -1,6 +1,7 @@
 //! The tenant's first user: what it may do, and how it connects.
 
 use provider_control_plane::credentials::keystone::Scope;
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, korc, secret};
@@ -8,7 +9,11 @@ use crate::stage::{Stage, korc, secret};
 const PASSWORD: &str = "t3nant'spassword";
 
 fn stage(spec: &Value) -> Stage {
-    let mut stage = Stage::new(spec);
+    named("production", spec)
+}
+
+fn named(name: &str, spec: &Value) -> Stage {
+    let mut stage = Stage::named(name, spec);
     stage.put_secret(
         "tenant-keystone-user",
         &[("username", "tenant"), ("password", PASSWORD)],
@@ -70,6 +75,27 @@ fn tenant_manages_a_domain_of_its_own_and_nothing_else() {
             assert_eq!(object["spec"]["resource"]["domainRef"], "tenant");
         }
     }
+}
+
+/// Tenants choose the names of control planes, and get what is in the Secret that the status names.
+#[rstest]
+#[case::that_k_orc_works_with("k-orc")]
+#[case::of_keystones_first_user("k-orc-bootstrap")]
+#[case::of_a_service_user("k-orc-nova")]
+fn tenant_of_a_control_plane_that_is_called_like_k_orc_gets_none_of_its_secrets(
+    #[case] name: &str,
+) {
+    let stage = named(name, &json!({ "access": "Domain" }));
+    assert_eq!(access_ready(&stage)[0], "True");
+    let handed_out = format!("tenant-{name}-clouds");
+    assert_eq!(connection(&stage), json!({ "secretName": handed_out }));
+    let user = |secret: &str| {
+        let clouds = stage.value(secret, "clouds.yaml").unwrap();
+        let clouds: Value = serde_saphyr::from_str(&clouds).unwrap();
+        clouds["clouds"]["openstack"]["auth"]["username"].clone()
+    };
+    assert_eq!(user(&handed_out), "tenant");
+    assert_ne!(user(&format!("{name}-clouds")), "tenant");
 }
 
 /// A manager of a domain creates any number of users, and gives them roles in it.

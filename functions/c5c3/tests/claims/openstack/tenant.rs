@@ -125,6 +125,23 @@ fn nothing_is_read_before_it_was_written_for_this_claim() {
     assert_eq!(connection(&outcome), ("False", &Value::Null));
 }
 
+/// The Secret that the claim's name gives may be K-ORC's.
+#[test]
+fn pushed_secret_stays_while_the_control_plane_does_not_name_it() {
+    let named = "tenant-k-orc-clouds";
+    let status = |name: &str, manifest: &Value| {
+        let mut status = connected(name, manifest);
+        if name == "control-plane" {
+            status["connection"]["secretName"] = json!(named);
+        }
+        status
+    };
+    let (call, outcome) = run(claimed(), status);
+    let pushed = |outcome: &Outcome| text(outcome.manifest(PUSH), "/spec/selector/secret/name");
+    assert_eq!(pushed(&outcome), named);
+    assert_eq!(pushed(&call.applied(&outcome, well).run()), named);
+}
+
 #[test]
 fn secret_of_the_claims_namespace_that_is_not_the_claims_is_not_taken() {
     let (call, outcome) = run(claimed(), connected);
