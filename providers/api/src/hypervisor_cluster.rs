@@ -52,7 +52,7 @@ pub struct HypervisorClusterSpec {
     pub ironcore: Option<IronCore>,
     /// Labels of the pool, for instance availability-zone, tier, dedicated and compliance.
     #[serde(default)]
-    #[schemars(extend("maxProperties" = 64, "additionalProperties" = label_value(), "x-kubernetes-validations" = [rule::LABEL_KEYS, rule::ZONE]))]
+    #[schemars(extend("maxProperties" = 64, "additionalProperties" = label_value(), "x-kubernetes-validations" = [rule::LABEL_KEYS, rule::ZONE, rule::LABELS_OF_LEASES]))]
     pub labels: BTreeMap<String, String>,
     /// Who may consume the pool.
     #[serde(default)]

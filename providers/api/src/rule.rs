@@ -254,6 +254,13 @@ pub(crate) const ZONE: Rule = Rule::new(
     "availability-zone is empty: name the zone, or remove the label",
 );
 
+/// Labels of a pool are labels of its nodes with a prefix, and these two have a meaning for the hypervisor-pool-operator (`FORMER_LEASE` and
+/// `FORMER_MAINTENANCE`).
+pub(crate) const LABELS_OF_LEASES: Rule = Rule::with_optional_old(
+    "!['control-plane', 'maintenance'].exists(key, key in self && !(key in oldSelf.orValue({})))",
+    "a label control-plane or maintenance would have all nodes count as leased or drained: give the label another name",
+);
+
 pub(crate) const RESERVE: Rule = Rule::new(
     "!has(self.sharing) || self.sharing.reserve < self.workers",
     "sharing.reserve leaves no node to consume: lower it or raise workers",

@@ -126,6 +126,30 @@ fn clusters_that_break_the_rules_of_ranges_can_be_written_but_not_grow() {
     assert_eq!(checked, 6, "three kinds in two generations");
 }
 
+/// The rule is younger than such pools may be.
+#[test]
+fn labels_that_count_for_leases_stay_where_a_pool_has_them() {
+    let mut checked = 0;
+    for (name, schema) in schemas() {
+        let labels = &schema["properties"]["spec"]["properties"]["labels"];
+        let is_refused = |new: &Value, old: Option<&Value>| {
+            let problems = Validator::default().problems(labels, new, old);
+            let mut messages = problems.into_iter().map(|problem| problem.message);
+            messages.any(|message| message.contains("count as leased"))
+        };
+        let of = |label: &str| json!({ label: "a" });
+        let maintenance = of("maintenance");
+        if !is_refused(&maintenance, None) {
+            continue;
+        }
+        assert!(is_refused(&maintenance, Some(&of("tier"))), "{name}");
+        assert!(!is_refused(&maintenance, Some(&maintenance)), "{name}");
+        assert!(!is_refused(&of("tier"), None), "{name}");
+        checked += 1;
+    }
+    assert_eq!(checked, 2, "one kind in two generations");
+}
+
 /// The API server checks a schema's default against its rules as it stands, before the fields within get theirs, and
 /// refuses the whole definition where one fails.
 #[test]
