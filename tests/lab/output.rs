@@ -3,8 +3,11 @@
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
+
+use crate::scale::scaled;
 
 /// What a program prints, without the white space around it.
 ///
@@ -15,6 +18,14 @@ pub fn output(command: &mut Command, what: &str) -> Result<String> {
         .output()
         .with_context(|| format!("cannot run {}", Path::new(command.get_program()).display()))?;
     printed(output, what)
+}
+
+/// A program that is ended after this time, and fails then with a message that says so.
+pub(crate) fn limited(program: &str, time: Duration) -> Command {
+    let seconds = scaled(time).as_secs().to_string();
+    let mut timeout = Command::new("timeout");
+    timeout.args(["--verbose", "--kill-after=10", &seconds, program]);
+    timeout
 }
 
 /// What a program that has ended has printed, without the white space around it.
@@ -47,4 +58,17 @@ pub(crate) fn last_lines(text: &[u8], count: usize, width: usize) -> String {
         .map(|line| line.chars().take(width).collect())
         .collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn program_that_hangs_is_ended_after_its_time() {
+        let ended = output(limited("sleep", Duration::from_secs(1)).arg("60"), "sleep");
+        let error = ended.unwrap_err().to_string();
+        let expected = "sleep (exit status: 124): timeout: sending signal TERM to command";
+        assert!(error.starts_with(expected), "{error}");
+    }
 }

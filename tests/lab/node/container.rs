@@ -1,7 +1,7 @@
 //! Programs beside those that a pod runs by itself.
 
-use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use kube::core::DynamicObject;
@@ -9,7 +9,10 @@ use kube::core::DynamicObject;
 use super::Node;
 use crate::cluster::Cluster;
 use crate::objects::kind;
-use crate::output::output;
+use crate::output::{limited, output};
+
+/// How long a program may run: longer than any that sets itself a limit.
+const PATIENCE: Duration = Duration::from_secs(4 * 60);
 
 /// A container of a pod that runs.
 pub struct Container {
@@ -68,7 +71,7 @@ impl Container {
     /// Runs a program in it, and gives what it prints.
     ///
     /// # Errors
-    /// When it fails, with what it says of that.
+    /// When it fails, with what it says of that, or hasn't ended after four minutes.
     pub fn run(&self, words: &[&str]) -> Result<String> {
         static RUNS: AtomicU64 = AtomicU64::new(0);
         let run = format!("run-{}", RUNS.fetch_add(1, Ordering::Relaxed));
@@ -78,7 +81,7 @@ impl Container {
 
     /// Has containerd do something with it.
     fn ctr(&self, words: &[&str]) -> Result<String> {
-        let mut nsenter = Command::new("nsenter");
+        let mut nsenter = limited("nsenter", PATIENCE);
         let command = nsenter
             .args(["--target", &self.init, "--mount", "--pid", "--"])
             .args(["ctr", "--namespace", "k8s.io", "tasks"]);
