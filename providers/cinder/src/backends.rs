@@ -80,12 +80,18 @@ fn check(service: &Service<'_>, name: &str) -> Result<(), Failure> {
     let mut sections = known
         .iter()
         .flat_map(|known| known.all().map(|option| option.section));
-    match sections.any(|section| section == name) {
+    // The configuration of Ceph for the backend is a file beside Cinder's.
+    match sections.any(|section| section == name) || conf(name) == CONFIG {
         true => invalid(format!(
-            "backends has {name}, and a section of Cinder's configuration is called so: give the backend another name"
+            "backends has {name}, which is the name of a section or of the file of Cinder's configuration: give the backend another name"
         )),
         false => Ok(()),
     }
+}
+
+/// The file with the configuration of Ceph for a backend.
+fn conf(backend: &str) -> String {
+    format!("{backend}.conf")
 }
 
 impl Backend<'_> {
@@ -127,7 +133,7 @@ impl Backend<'_> {
             .set("rbd_user", &pool.user)
             // Distinguishes the keys of users with one name in several Cephs.
             .set("rbd_cluster_name", name)
-            .set("rbd_ceph_conf", format!("{CEPH}/{name}.conf"))
+            .set("rbd_ceph_conf", format!("{CEPH}/{}", conf(name)))
             .set("rbd_secret_uuid", &self.uuid)
             // Otherwise the size of each volume is asked for with every report of the pool's capacity.
             .set("rbd_exclusive_cinder_pool", true);
@@ -143,7 +149,7 @@ impl Backend<'_> {
     pub fn files(&self, pool: &Pool, files: &mut Files) {
         let name = &self.spec.name;
         let keyring = format!("{name}.client.{}.keyring", pool.user);
-        pool.files(CEPH, &format!("{name}.conf"), &keyring, files);
+        pool.files(CEPH, &conf(name), &keyring, files);
     }
 }
 

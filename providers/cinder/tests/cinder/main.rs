@@ -322,7 +322,11 @@ fn pod_of_api(cluster: &Cluster) -> Value {
 )]
 #[case::name_of_a_section(
     |spec: &mut Value| spec["backends"][0]["name"] = json!("database"),
-    "backends has database, and a section of Cinder's configuration is called so: give the backend another name"
+    "backends has database, which is the name of a section or of the file of Cinder's configuration: give the backend another name"
+)]
+#[case::name_of_the_file(
+    |spec: &mut Value| spec["backends"][0]["name"] = json!("cinder"),
+    "backends has cinder, which is the name of a section or of the file of Cinder's configuration: give the backend another name"
 )]
 #[case::section(
     |spec: &mut Value| spec["extraConfig"] = json!({ "st-pool-a": { "rbd_pool": "other" } }),
