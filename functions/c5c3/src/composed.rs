@@ -205,15 +205,15 @@ impl<'a> Composed<'a> {
             self.all_ready = false;
             return Ok(observation);
         }
-        let wanted = (M::KIND.kind, manifest.metadata.name.as_str());
         if let Some(record) = &observation.record
-            && (observation.kind.as_str(), record.name()) != wanted
+            && !(observation.kind == M::KIND.kind && record.is_for(&manifest.metadata))
+            && self.is_own(&observation)
         {
-            let (kind, object) = wanted;
-            let present = format!("{} {}", observation.kind, record.name());
+            let (present, kind) = (&observation.kind, M::KIND.kind);
+            let (place, wanted) = (record.place(), manifest.metadata.place());
             return Err(Fatal::new(format!(
-                "the composed resource {name} is {present}, which would be left behind if it became {kind} {object}: restore the names of \
-                 pools and cells that {name} consists of, or choose others"
+                "the composed resource {name} is {present} {place} and can't become {kind} {wanted}, since {present} {place} would be left \
+                 behind: restore the former pools, cells or gardener.project, or choose other names"
             )));
         }
         let management_policies =
@@ -349,7 +349,7 @@ impl<'a> Composed<'a> {
         self.all_ready &= ready;
         if !self.desired.insert(name.to_owned()) {
             return Err(Fatal::new(format!(
-                "two composed resources would be called {name}, which consists of the names of pools or cells: choose others"
+                "two composed resources would have the name {name}: remove one of the pools or cells whose names are in it"
             )));
         }
         self.response.desire(name, manifest, Readiness::from(ready))

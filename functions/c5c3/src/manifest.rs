@@ -71,7 +71,20 @@ pub struct ObjectMeta {
     pub finalizers: Vec<String>,
 }
 
+/// Where an object is: `namespace/name`, or the name of a cluster-scoped one.
+pub fn place(namespace: Option<&str>, name: &str) -> String {
+    namespace.map_or_else(
+        || name.to_owned(),
+        |namespace| format!("{namespace}/{name}"),
+    )
+}
+
 impl ObjectMeta {
+    /// Where the object is.
+    pub fn place(&self) -> String {
+        place(self.namespace.as_deref(), &self.name)
+    }
+
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.name.is_empty() && self.labels.is_empty() && self.annotations.is_empty()

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::composite::Metadata;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, ObjectMeta, place};
+use crate::names::fitted;
 
 /// Label with the UID of the owning composite resource.
 const CLAIM_UID: &str = "c5c3.io/claim-uid";
@@ -72,14 +73,20 @@ enum Holder {
 #[serde(default)]
 pub struct Record {
     name: String,
+    namespace: Option<String>,
     labels: Labels,
     annotations: Annotations,
 }
 
 impl Record {
-    /// The object's name.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// Where the object is.
+    pub fn place(&self) -> String {
+        place(self.namespace.as_deref(), &self.name)
+    }
+
+    /// Whether the object is the wanted one, or has its name from before that was shortened.
+    pub fn is_for(&self, wanted: &ObjectMeta) -> bool {
+        self.namespace == wanted.namespace && fitted(&self.name, wanted.name.len()) == wanted.name
     }
 }
 

@@ -131,9 +131,22 @@ fn object_store_never_replaces_the_user_of_another_store() {
     let store = format!("{}-", "a".repeat(25));
     let fatal = call.run().fatal.unwrap();
     let start = format!(
-        "the composed resource object-store-user-x is CephObjectStoreUser {name}-swift, which would be left behind if it became \
-         CephObjectStore {store}"
+        "the composed resource object-store-user-x is CephObjectStoreUser rook-ceph/{name}-swift, which would be left behind if it became \
+         CephObjectStore rook-ceph/{store}"
     );
+    assert!(fatal.starts_with(&start), "{fatal}");
+}
+
+/// Its nodes would stay in the former project, where nothing deletes them.
+#[test]
+fn shoot_never_moves_to_another_project() {
+    let (mut call, outcome) = Call::of(examples::pool("hv-pool-a"), "hypervisor-pool").running();
+    let name = text(outcome.manifest("shoot"), "/metadata/name");
+    call.input.as_mut().unwrap()["gardener"]["project"] = json!("ab12");
+    let start = format!(
+        "the composed resource shoot is Shoot garden-c5c3/{name}, which would be left behind if it became Shoot garden-ab12/{name}"
+    );
+    let fatal = call.run().fatal.unwrap();
     assert!(fatal.starts_with(&start), "{fatal}");
 }
 
