@@ -204,6 +204,15 @@ pub(crate) const SAME_TLS: Rule = Rule::new(
     "tls.enabled can't be changed while neutron is on, since the databases of OVN keep their protocol: create another OpenStackCluster",
 );
 
+/// The same of a ControlPlane, which has its services by either name, or all of them without one.
+pub(crate) const SAME_GLOBAL_TLS: Rule = Rule::new(
+    "!(has(self.services) ? self.services.neutron.enabled : !has(self.openstack) || self.openstack.neutron.enabled) || \
+     !(has(oldSelf.services) ? oldSelf.services.neutron.enabled : !has(oldSelf.openstack) || oldSelf.openstack.neutron.enabled) || \
+     self.global.tls.enabled == oldSelf.global.tls.enabled",
+    "global.tls.enabled can't be changed while neutron is enabled, since the databases of OVN keep their protocol: create another \
+     ControlPlane",
+);
+
 pub(crate) const BACKUPS_NEED: Rule = Rule::new(
     "!self.storage.ceph.backupPool.enabled || self.services.cinder",
     "storage.ceph.backupPool needs cinder: switch cinder on, or backupPool off",

@@ -63,7 +63,7 @@ use crate::{
     custom_resource::CustomResource,
     kind::{Column, Kind},
     parts::{common::RELEASE, is_default},
-    rule::Rule,
+    rule::{Rule, SAME_GLOBAL_TLS},
 };
 
 const ONE_NAME: Rule = Rule::new(
@@ -132,7 +132,7 @@ impl ControlPlaneSpec {
 
 /// Documents of the first hour say `openstack` where others say `services`.
 fn with_alias(schema: &mut Schema) {
-    let rules = json!([ONE_NAME, access::ACCESS_STAYS]);
+    let rules = json!([ONE_NAME, access::ACCESS_STAYS, SAME_GLOBAL_TLS]);
     schema.insert("x-kubernetes-validations".to_owned(), rules);
     if let Some(properties) = schema
         .get_mut("properties")
