@@ -32,6 +32,7 @@ spec:
 {{- $pods := printf "{%s}" (include "c5c3.series" .) }}
 {{- $writes := printf "{%s,verb=~\"apply|create|delete\"}" (include "c5c3.series" .) }}
 {{- $overdue := printf "{%s,reason=\"RenewalOverdue\"}" (include "c5c3.series" .) }}
+{{- $volumes := "{persistentvolumeclaim=~\"storage-openstack-db-[0-9]+\"}" }}
 {{- $runbooks := .Values.monitoring.alerts.runbooks }}
 - alert: C5C3OperatorDown
   expr: absent(up{{ $pods }}) or sum by (namespace, job) (up{{ $pods }}) == 0
@@ -81,6 +82,16 @@ spec:
   annotations:
     summary: {{ include "c5c3.fullname" . }} has been writing more than one object a second for an hour.
     runbook_url: {{ $runbooks }}#c5c3operatorwrites
+{{- if eq .Chart.Name "c5c3-operator" }}
+- alert: C5C3DatabaseNearlyFull
+  expr: min by (namespace, persistentvolumeclaim) (kubelet_volume_stats_available_bytes{{ $volumes }} / kubelet_volume_stats_capacity_bytes{{ $volumes }}) < 0.1
+  for: 5m
+  labels:
+    severity: critical
+  annotations:
+    summary: Less than a tenth of {{ "{{ $labels.persistentvolumeclaim }}" }} in {{ "{{ $labels.namespace }}" }}, a volume of MariaDB, is free.
+    runbook_url: {{ $runbooks }}#c5c3databasenearlyfull
+{{- end }}
 {{- if eq .Chart.Name "kubeconfig-operator" }}
 - alert: C5C3KubeconfigNotRenewed
   expr: sum by (namespace, job) (increase(operator_errors_total{{ $overdue }}[15m])) > 0
