@@ -104,6 +104,10 @@ impl Known {
                     json!({ "endpoints": endpoints.collect::<Vec<_>>() }),
                 )
             }
+            (&Method::GET, ["users", _, "application_credentials", id]) => {
+                let found = json!({ "application_credential": { "id": id } });
+                (StatusCode::OK, found)
+            }
             (&Method::PUT, ["projects", _, "users", user, "roles", role]) => {
                 self.roles.insert(((*user).to_owned(), (*role).to_owned()));
                 (StatusCode::NO_CONTENT, Value::Null)

@@ -23,6 +23,7 @@ impl Simulated for Keystone {
         json!(Answer {
             roles: roles.cloned().unwrap_or_default(),
             regions: self.regions.clone(),
+            ..Answer::default()
         })
     }
 

@@ -1,7 +1,7 @@
 //! Keystone's API, version 3, as far as it is needed (<https://docs.openstack.org/api-ref/identity/v3/>).
 
 use hyper::Method;
-use provider_control_plane::credentials::keystone::{Answer, Change, Scope};
+use provider_control_plane::credentials::keystone::{Answer, Change, Query, Scope};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -34,13 +34,11 @@ struct Endpoint {
     region_id: Option<String>,
 }
 
-/// Who has which role in a project or domain, or which roles a user has there, and where endpoints are.
-pub(crate) async fn answer(
-    keystone: Server<'_>,
-    scope: &Scope,
-    user: Option<&str>,
-) -> Result<Answer, Error> {
-    let (kind, id) = place(keystone, scope).await?;
+/// Who has which role in a project or domain, or which roles a user has there, where endpoints are, and which application credentials are
+/// missing.
+pub(crate) async fn answer(keystone: Server<'_>, query: &Query) -> Result<Answer, Error> {
+    let (kind, id) = place(keystone, &query.scope).await?;
+    let user = query.user.as_deref();
     let user = user.map_or_else(String::new, |user| format!("&user.id={}", encoded(user)));
     let path = format!("/role_assignments?scope.{kind}.id={id}{user}&include_names=true");
     let assignments: Vec<Assignment> = list(keystone, &path, "role_assignments").await?;
@@ -55,7 +53,22 @@ pub(crate) async fn answer(
         .into_iter()
         .filter_map(|endpoint| Some((endpoint.id, endpoint.region_id?)));
     answer.regions = placed.collect();
+    for (user, credential) in &query.credentials {
+        if is_lost(keystone, user, credential).await {
+            answer.lost.insert(credential.clone());
+        }
+    }
     Ok(answer)
+}
+
+/// Whether Keystone says that a user doesn't have an application credential. Whatever else it answers, a policy may have refused the
+/// request, and nothing else is to wait for that.
+async fn is_lost(keystone: Server<'_>, user: &str, credential: &str) -> bool {
+    let (user, credential) = (encoded(user), encoded(credential));
+    let path = format!("/users/{user}/application_credentials/{credential}");
+    let what = "the request for an application credential";
+    let answer = keystone.send(Method::GET, &path, None, what).await;
+    matches!(answer, Err(Error::Failed { status: 404, .. }))
 }
 
 /// Changes something. What is so already stays so.

@@ -79,9 +79,8 @@ impl TypedDriver for Keystone {
     type Call = keystone::Call;
 
     async fn answer(&self, query: keystone::Query) -> Result<keystone::Answer, DriverError> {
-        let session = self.0.with(query.access.into())?;
-        let answer = identity::answer(session.keystone(), &query.scope, query.user.as_deref());
-        Ok(answer.await?)
+        let session = self.0.with(query.access.clone().into())?;
+        Ok(identity::answer(session.keystone(), &query).await?)
     }
 
     async fn carry_out(&self, call: keystone::Call) -> Result<(), DriverError> {

@@ -5,6 +5,7 @@ mod catalogue;
 mod clock;
 pub mod identity;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lab::{
@@ -310,6 +311,7 @@ async fn ask(
         access: access.clone(),
         scope,
         user: user.map(str::to_owned),
+        credentials: BTreeMap::new(),
     };
     let strange = |error: serde_json::Error| DriverError::Refused(error.to_string());
     let question = serde_json::to_string(&question).map_err(strange)?;

@@ -1,5 +1,7 @@
 //! What the parts of the catalogue share: wanting objects of K-ORC, reading what K-ORC says of them, asking Keystone.
 
+use std::collections::BTreeMap;
+
 use c5c3_api::Condition;
 use c5c3_api::control_plane::CloudCredentialsRef;
 use c5c3_kinds::korc::{Image, Managed};
@@ -162,14 +164,20 @@ impl<'a> Korc<'a> {
         }
     }
 
-    /// What Keystone says of the roles in a project or domain, all or those of the user with an ID, and of the endpoints; or why that isn't
-    /// known.
-    pub(super) fn answer(&self, scope: Scope, user: Option<&str>) -> Result<Answer, Progress> {
+    /// What Keystone says of the roles in a project or domain, all or those of the user with an ID, of the endpoints, and of application
+    /// credentials; or why that isn't known.
+    pub(super) fn answer(
+        &self,
+        scope: Scope,
+        user: Option<&str>,
+        credentials: BTreeMap<String, String>,
+    ) -> Result<Answer, Progress> {
         let access = self.access();
         let query = Query {
             access: access.map_err(|progress| Progress::unknown(progress.message()))?,
             scope,
             user: user.map(str::to_owned),
+            credentials,
         };
         let answer = self.observed.external(ExternalRequest::new(SYSTEM, &query));
         let answer = answer.parsed(|_| "Keystone's answer can't be understood".to_owned());

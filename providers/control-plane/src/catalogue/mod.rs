@@ -97,7 +97,8 @@ pub fn compose(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Result<Catalo
     let mut korc = Korc::new(recipe, desired);
     let imports = imports::compose(&mut korc);
     let access = access::compose(&mut korc, imports.admin)?;
-    let answer = korc.answer(Scope::Named(PROJECT.to_owned()), None);
+    let credentials = users::handed_out(&korc);
+    let answer = korc.answer(Scope::Named(PROJECT.to_owned()), None, credentials);
     let entries = entries::compose(&mut korc, &imports, &answer);
     let users = users::compose(&mut korc, &imports, &answer)?;
     Ok(Catalogue {

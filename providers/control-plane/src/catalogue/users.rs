@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use jiff::{SignedDuration, Timestamp};
 use provider_composer::{Failure, Key, Lookup, Progress, Reason, Resource, SecretValues};
 
 use c5c3_api::control_plane::CloudCredentialsRef;
 use c5c3_api::credential_rotation::RotationType;
-use c5c3_kinds::korc::{ApplicationCredential, Made, User};
+use c5c3_kinds::korc::{ApplicationCredential, Made, Observed, User};
 use k8s_openapi::api::core::v1::Secret;
 use provider_openstack::{Rotations, numbered};
 
@@ -16,9 +17,35 @@ use super::imports::Imports;
 use super::korc::{Korc, PROJECT};
 use crate::credentials::keystone::{Answer, Change, Scope};
 use crate::credentials::{
-    CLOUD, CredentialSet, DEFAULT, ID, Login, Password, SECRET, SERVICE_USER, ServiceUser, Site,
-    deliver, keep_secret, removed_users, service_users, write,
+    CLOUD, Credential, CredentialSet, DEFAULT, ID, Login, MOST, Password, Plan, SECRET,
+    SERVICE_USER, ServiceUser, Site, deliver, keep_secret, removed_users, service_users, write,
 };
+
+/// For how long K-ORC has had an application credential before Keystone must have it: the member of the database that Keystone reads may
+/// get it late.
+const MUST_EXIST: SignedDuration = SignedDuration::from_mins(10);
+
+/// The IDs of the application credentials that services have and Keystone must have, by the ID of their user.
+pub(super) fn handed_out(korc: &Korc<'_>) -> BTreeMap<String, String> {
+    let (observed, namespace) = (korc.observed, korc.recipe.namespace());
+    let of_user = |user: &ServiceUser| {
+        // Everything is looked up before anything is missing, so that the runtime fetches all of it at once.
+        let id = korc.id::<Made<User>>(user.name);
+        let set = CredentialSet::of(observed, namespace, user).ok()?;
+        let credential = set.current()?;
+        let object = numbered(user.name, credential.number);
+        let key = Key::of::<Observed<ApplicationCredential>>(namespace, &object);
+        let available = observed.condition(&key, "Available").found()??;
+        let since: Option<Timestamp> = available
+            .last_transition_time
+            .as_deref()
+            .and_then(|at| at.parse().ok());
+        let due = since.max(credential.made)?.checked_add(MUST_EXIST).ok()?;
+        let credential = credential.id.clone().filter(|_| due <= observed.now());
+        Some((id?, credential?))
+    };
+    service_users(korc.recipe).filter_map(of_user).collect()
+}
 
 /// Composes the users with all that is theirs. None waits for another.
 pub(super) fn compose(
@@ -98,7 +125,12 @@ fn compose_one(
         );
         progress.push(Progress::failed(Reason::Unsupported, message));
     }
-    progress.push(application_credential(korc, user, granted.is_ready())?);
+    progress.push(application_credential(
+        korc,
+        user,
+        granted.is_ready(),
+        answer,
+    )?);
     progress.push(user.progress(korc.recipe));
     Ok(first_unready(progress))
 }
@@ -198,7 +230,8 @@ pub(super) fn grant(
     }
 }
 
-/// The application credentials that the user should have now, and the Secret with the one that the service gets.
+/// The application credentials that the user should have now, and the Secret with the one that the service gets. One that Keystone has
+/// lost is replaced: K-ORC doesn't notice.
 ///
 /// # Errors
 /// It isn't known which there are, though there are some: whatever isn't named here would go.
@@ -206,6 +239,7 @@ fn application_credential(
     korc: &mut Korc<'_>,
     user: &'static ServiceUser,
     may_create: bool,
+    answer: &Result<Answer, Progress>,
 ) -> Result<Progress, Failure> {
     let namespace = korc.recipe.namespace();
     let set = CredentialSet::of(korc.observed, namespace, user);
@@ -221,8 +255,19 @@ fn application_credential(
             };
         }
     };
-    let plan = set.plan(rotations.next(), &rotations.named().collect());
-    let mut progress = Vec::new();
+    let is_lost = |credential: &&Credential| {
+        let (id, answer) = (credential.id.as_ref(), answer.as_ref().ok());
+        id.zip(answer)
+            .is_some_and(|(id, answer)| answer.lost.contains(id))
+    };
+    let lost = set.current().filter(is_lost);
+    let plan = set.plan(
+        rotations.next(),
+        &rotations.named().collect(),
+        lost.is_some(),
+    );
+    let lost = lost.map(|lost| replaced(user, lost, &plan));
+    let mut progress: Vec<Progress> = lost.into_iter().collect();
     for number in plan.wanted {
         progress.push(one_credential(korc, user, number, may_create));
     }
@@ -231,6 +276,25 @@ fn application_credential(
         None => keep_secret(korc.recipe, korc.desired, &user.credentials()),
     }
     Ok(first_unready(progress))
+}
+
+/// Says which credential replaces one that Keystone has lost.
+fn replaced(user: &ServiceUser, lost: &Credential, plan: &Plan) -> Progress {
+    let named = |number| numbered(user.name, number);
+    let next = match plan.wanted.contains(&lost.successor()) {
+        true => format!(
+            "waits for K-ORC to create {}, which replaces it",
+            named(lost.successor())
+        ),
+        false => format!("there are {MOST} already, so delete those that it has lost before"),
+    };
+    Progress::waiting(
+        Reason::MakingCredential,
+        format!(
+            "Keystone doesn't have ApplicationCredential {} any more, as after a restore of its database: {next}",
+            named(lost.number)
+        ),
+    )
 }
 
 fn one_credential(

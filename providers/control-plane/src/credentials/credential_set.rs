@@ -19,6 +19,9 @@ use super::{ID, ServiceUser, delivery};
 /// Label of an ApplicationCredential with the service user's name.
 pub(crate) const SERVICE_USER: &str = "c5c3.io/service-user";
 
+/// How many credentials a user has at most, however many Keystone has lost: its administrator may delete each new one there.
+pub(crate) const MOST: usize = 4;
+
 /// One credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Credential {
@@ -197,8 +200,9 @@ impl CredentialSet {
     }
 
     /// Which credentials should exist, and which of them is handed out, when `next` is asked for and `named` are still
-    /// spoken of. There are never more than two.
-    pub(crate) fn plan(&self, next: Option<u32>, named: &BTreeSet<u32>) -> Plan {
+    /// spoken of. There are never more than two, unless `is_lost`: Keystone doesn't have the one that is handed out, so its successor is
+    /// created at once, up to [`MOST`] in all.
+    pub(crate) fn plan(&self, next: Option<u32>, named: &BTreeSet<u32>, is_lost: bool) -> Plan {
         let newest_usable = || {
             let mut newest = self.credentials.iter().rev();
             newest.find(|credential| credential.usable && !credential.leaves)
@@ -220,12 +224,17 @@ impl CredentialSet {
                 wanted.insert(other.number);
             }
         }
-        let next = next.filter(|next| {
-            let room = wanted
-                .iter()
-                .all(|other| [base.number, *next].contains(other));
-            room && *next == base.successor()
-        });
+        let next = match is_lost {
+            true => {
+                Some(base.successor()).filter(|next| wanted.len() < MOST || wanted.contains(next))
+            }
+            false => next.filter(|next| {
+                let room = wanted
+                    .iter()
+                    .all(|other| [base.number, *next].contains(other));
+                room && *next == base.successor()
+            }),
+        };
         wanted.extend(next);
         let usable = |number: u32| self.get(number).filter(|next| next.usable);
         let handed_out = next.and_then(usable).or(Some(base));
@@ -299,11 +308,12 @@ pub(crate) mod tests {
 
     fn wanted(set: &CredentialSet, next: Option<u32>, named: &[u32]) -> Vec<u32> {
         let named: BTreeSet<u32> = named.iter().copied().collect();
-        set.plan(next, &named).wanted.into_iter().collect()
+        let plan = set.plan(next, &named, false);
+        plan.wanted.into_iter().collect()
     }
 
     fn handed_out(set: &CredentialSet, next: Option<u32>) -> Option<u32> {
-        let (number, given) = set.plan(next, &BTreeSet::new()).handed_out?;
+        let (number, given) = set.plan(next, &BTreeSet::new(), false).handed_out?;
         assert_eq!(given, id(number));
         Some(number)
     }
@@ -360,6 +370,23 @@ pub(crate) mod tests {
         let in_use = set(&[1, 2], 2, 1);
         assert_eq!(wanted(&in_use, Some(3), &[]), [1, 2]);
         assert_eq!(wanted(&set(&[1, 2], 2, 2), Some(3), &[]), [2, 3]);
+    }
+
+    #[test]
+    fn lost_credential_is_replaced_while_others_stay() {
+        let mut all = set(&[1, 2], 2, 1);
+        let plan = |set: &CredentialSet| {
+            let Plan { wanted, handed_out } = set.plan(None, &BTreeSet::from([1]), true);
+            (wanted.into_iter().collect::<Vec<u32>>(), handed_out)
+        };
+        assert_eq!(plan(&all), (vec![1, 2, 3], Some((2, id(2)))));
+        all.credentials.extend(set(&[3], 2, 1).credentials);
+        assert_eq!(plan(&all), (vec![1, 2, 3], Some((3, id(3)))));
+        for newest in [3, 4, 4] {
+            let (wanted, _) = plan(&all);
+            assert_eq!(wanted.last(), Some(&newest));
+            all = set(&wanted, newest, 1);
+        }
     }
 
     #[test]

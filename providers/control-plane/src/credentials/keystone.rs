@@ -1,5 +1,5 @@
-//! What is asked and called of Keystone where K-ORC has no kind for it: role assignments, and the region of an endpoint. A
-//! driver understands this.
+//! Requests to Keystone for which K-ORC has no kind: role assignments, the region of an endpoint, and whether application credentials exist,
+//! which K-ORC doesn't check after it has created them. A driver understands this.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,7 +21,8 @@ pub struct Access {
     pub ca: Option<String>,
 }
 
-/// Who has which role in a project or domain, and where endpoints are. The answer is an [`Answer`].
+/// Who has which role in a project or domain, where endpoints are, and which application credentials are missing. The answer is an
+/// [`Answer`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Query {
     /// Which Keystone.
@@ -31,6 +32,9 @@ pub struct Query {
     /// The ID of the user whose roles are asked for; without it those of all. A tenant has any number of users in its domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// The IDs of the application credentials that must exist, by the ID of their user.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub credentials: BTreeMap<String, String>,
 }
 
 /// Where somebody has a role.
@@ -62,6 +66,9 @@ pub struct Answer {
     pub roles: BTreeMap<String, BTreeSet<String>>,
     /// The region of each endpoint that has one, by the endpoint's ID.
     pub regions: BTreeMap<String, String>,
+    /// The IDs of the application credentials that must exist and don't.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub lost: BTreeSet<String>,
 }
 
 /// Something that is changed in a Keystone.

@@ -13,7 +13,7 @@ mod users;
 pub(crate) use clouds::{CA, CLOUD, CLOUDS_YAML, DEFAULT, Login, Site, VOLUMES};
 #[cfg(test)]
 pub(crate) use credential_set::tests::usable_set;
-pub(crate) use credential_set::{Credential, CredentialSet, SERVICE_USER};
+pub(crate) use credential_set::{Credential, CredentialSet, MOST, Plan, SERVICE_USER};
 pub(crate) use delivery::{deliver, keep_secret, write};
 pub(crate) use password::{ADMIN, Password};
 pub use users::{ID, SECRET, ServiceUser, service_users};

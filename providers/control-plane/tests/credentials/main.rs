@@ -5,6 +5,7 @@
 mod aggregate;
 mod catalogue;
 mod exposure;
+mod restored;
 mod rotation;
 mod stage;
 mod tenant;

@@ -40,9 +40,12 @@ impl System for Keystone {
             Scope::Named(_) => known.answer.roles.clone(),
             scope => known.roles.get(&scope).cloned().unwrap_or_default(),
         };
+        let mut lost: BTreeSet<String> = query.credentials.into_values().collect();
+        lost.retain(|credential| known.answer.lost.contains(credential));
         let answer = Answer {
             roles,
             regions: known.answer.regions.clone(),
+            lost,
         };
         known.is_up.then(|| serde_json::to_value(answer).unwrap())
     }

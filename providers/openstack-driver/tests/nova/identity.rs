@@ -31,6 +31,10 @@ fn answer(request: &str) -> (u16, Value) {
         "GET /v3/endpoints" => {
             ok(json!({ "endpoints": [{ "id": "e1", "region_id": "RegionOne" }] }))
         }
+        "GET /v3/users/u1/application_credentials/c1" => {
+            ok(json!({ "application_credential": { "id": "c1" } }))
+        }
+        "GET /v3/users/u3/application_credentials/c3" => (503, json!({})),
         _ => (404, json!({})),
     }
 }
@@ -41,11 +45,19 @@ async fn server() -> Result<Access, Box<dyn Error>> {
     Ok(keystone_at(&format!("http://127.0.0.1:{port}")))
 }
 
-async fn observe(access: Access, user: Option<&str>) -> Result<Value, DriverError> {
+async fn observe(
+    access: Access,
+    user: Option<&str>,
+    credentials: &[(&str, &str)],
+) -> Result<Value, DriverError> {
+    let credentials = credentials.iter();
     let query = Query {
         access,
         scope: Scope::Project("p1".to_owned()),
         user: user.map(str::to_owned),
+        credentials: credentials
+            .map(|&(user, credential)| (user.to_owned(), credential.to_owned()))
+            .collect(),
     };
     let query = json!(query).to_string();
     Keystone::default().observe(&query).await
@@ -54,16 +66,31 @@ async fn observe(access: Access, user: Option<&str>) -> Result<Value, DriverErro
 #[tokio::test]
 async fn roles_of_one_user_are_read_without_those_of_others() -> Test {
     assert_eq!(
-        observe(server().await?, Some("u1")).await?,
+        observe(server().await?, Some("u1"), &[]).await?,
         json!({ "roles": { "u1": ["member"] }, "regions": { "e1": "RegionOne" } })
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn application_credential_that_keystone_does_not_have_is_lost() -> Test {
+    let credentials = [("u1", "c1"), ("u2", "c2")];
+    let answer = observe(server().await?, Some("u1"), &credentials).await?;
+    assert_eq!(answer["lost"], json!(["c2"]));
+    Ok(())
+}
+
+#[tokio::test]
+async fn application_credential_that_cannot_be_read_is_not_lost() -> Test {
+    let answer = observe(server().await?, Some("u1"), &[("u3", "c3")]).await?;
+    assert_eq!(answer.get("lost"), None);
     Ok(())
 }
 
 /// A tenant that administrates its cloud decides what its Keystone answers, and one operator reads those of all.
 #[tokio::test]
 async fn answer_of_keystone_that_is_too_large_is_refused() -> Test {
-    let refusal = observe(server().await?, None).await.err();
+    let refusal = observe(server().await?, None, &[]).await.err();
     let refusal = refusal.map(|error| error.to_string());
     let strange = "answered role_assignments with something that can't be understood";
     assert_eq!(refusal, Some(format!("Keystone at 127.0.0.1 {strange}")));
