@@ -136,6 +136,8 @@ impl Composer for HypervisorShare {
             observed,
             desired,
         );
+        let reported =
+            status::configuration(subject, configuration.as_deref(), reports.pods(), observed);
         Ok(HypervisorShareStatus {
             hosts: leases.hosts(&reports),
             host_count: Some(leases.count()),
@@ -143,6 +145,7 @@ impl Composer for HypervisorShare {
             pending: Some(leases.pending()),
             hosts_worked: working::worked(subject, &leases, &computes),
             cell_key,
+            configuration: reported,
             surplus_counted: leases
                 .surplus_since()
                 .filter(|_| reports.has_servers())

@@ -92,6 +92,13 @@ impl Pods {
         pods.filter(move |pod| component_of(pod) == Some(component))
     }
 
+    /// Whether no pod of a component is of another configuration. One that terminates counts.
+    pub fn all_have(&self, component: &str, configuration: Option<&str>) -> bool {
+        let pods = self.0.values().flatten();
+        let mut pods = pods.filter(|pod| component_of(pod) == Some(component));
+        pods.all(|pod| configuration_of(pod) == configuration)
+    }
+
     /// Returns what nodes lack of what their agents need: each node with the message of a check that has failed at last.
     pub fn lacks(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().flat_map(|(node, pods)| {

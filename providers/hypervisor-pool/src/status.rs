@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use c5c3_api::hypervisor::{HypervisorShareSpec, MIXED};
 use k8s_openapi::api::apps::v1::DaemonSet;
-use provider_composer::{Live, Lookup, ObservedState, Progress, Reason, named};
-use provider_openstack::Prerequisite;
+use provider_composer::{Live, Lookup, ObservedState, Progress, Reason, Subject, named};
+use provider_openstack::{Prerequisite, compute_configuration};
 
+use crate::configuration::Configuration;
 use crate::nodes::Node;
 use crate::pods::{self, Pods};
+use crate::traits::NOVA_COMPUTE;
 
 /// What nodes lack of what their agents need: each node with a message.
 pub type Lacks = BTreeSet<(String, String)>;
@@ -36,6 +39,25 @@ pub fn rollout(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Pro
              get pods -n {namespace} -l app.kubernetes.io/component={name} -o wide`"
         ),
     )
+}
+
+/// Returns what stands for the configuration that nova-compute has on all nodes, as the control plane knows it, or [`MIXED`]. `current` stands
+/// for the one of the pods' template. What can't be read stays as it was reported.
+pub fn configuration(
+    subject: &Subject<HypervisorShareSpec>,
+    current: Option<&str>,
+    pods: &Prerequisite<Pods>,
+    observed: &ObservedState<'_>,
+) -> Option<String> {
+    let share = &subject.spec;
+    let nova = Configuration::find("nova", Some(share.cell()), share, observed);
+    match (pods, nova) {
+        (Ok(pods), Ok(nova)) if pods.all_have(NOVA_COMPUTE, current) => {
+            compute_configuration(&nova.values)
+        }
+        (Ok(_), Ok(_)) => Some(MIXED.to_owned()),
+        _ => subject.status.configuration.clone(),
+    }
 }
 
 /// Returns what nodes lack of what their agents need.

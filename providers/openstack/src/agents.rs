@@ -3,7 +3,9 @@
 use c5c3_api::hypervisor::AGENTS;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, Lookup, SecretValues};
+use serde::Deserialize;
 
+use crate::digest::digest;
 use crate::files::Files;
 use crate::objects::opaque;
 use crate::prerequisite::Prerequisite;
@@ -12,6 +14,15 @@ use crate::service::Service;
 
 /// The key with the release, which is no file.
 const RELEASE: &str = "release";
+/// The configuration file of Nova's programs.
+pub const NOVA_CONF: &str = "nova.conf";
+
+/// Stands for the configuration that a Secret of Nova gives nova-compute, with Nova's credentials. HypervisorShares report which one all of
+/// their nodes have.
+pub fn compute_configuration(secret: &SecretValues) -> Option<String> {
+    let file = secret.text(NOVA_CONF).ok()?;
+    Some(digest([file]))
+}
 
 /// The Secret `<service>-<component>`, with the files of an agent and the release that it runs.
 pub struct AgentSecret<'a> {
@@ -74,9 +85,19 @@ impl<'a> AgentSecret<'a> {
         self.service.body::<SecretValues>(&self.name())
     }
 
+    /// What it has as it is composed, if it is.
+    pub fn composed(&self, desired: &DesiredState) -> Option<SecretValues> {
+        let composed = desired.objects.get(&self.key())?;
+        SecretValues::deserialize(composed).ok()
+    }
+
     /// Leaves it as it is.
     pub fn keep(&self, desired: &mut DesiredState) {
-        desired.keep(Key::of::<Secret>(self.service.namespace, &self.name()));
+        desired.keep(self.key());
+    }
+
+    fn key(&self) -> Key {
+        Key::of::<Secret>(self.service.namespace, &self.name())
     }
 
     fn name(&self) -> String {

@@ -58,7 +58,7 @@ mod uwsgi;
 mod volume;
 
 pub use access::KeystoneAccess;
-pub use agents::AgentSecret;
+pub use agents::{AgentSecret, NOVA_CONF, compute_configuration};
 pub use backups::{BACKED_UP, Backups};
 pub use bucket::Bucket;
 pub use cache::{CacheServer, cache, configure as configure_cache};

@@ -36,3 +36,5 @@ pub const CONSOLE_AUTHORITY: &str = "console-ca.crt";
 pub const MIGRATION_KEY: &str = "migration.key";
 /// Nova's cell with the hosts of all pools of a ControlPlane, and of a share that names none.
 pub const FIRST_CELL: &str = "cell1";
+/// What a HypervisorShare reports as its configuration while nodes have different ones.
+pub const MIXED: &str = "Mixed";

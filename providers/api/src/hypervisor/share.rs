@@ -278,6 +278,9 @@ pub struct HypervisorShareStatus {
     /// a key of this share alone. None while nodes have no key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cell_key: Option<bool>,
+    /// Stands for the configuration that nova-compute has on all nodes, or Mixed while nodes have different ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<String>,
     /// The `surplusSince` of this share, from the pool's status, for which `hosts` has the servers on leased nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub surplus_counted: Option<String>,

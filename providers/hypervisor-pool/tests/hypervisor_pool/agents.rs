@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use c5c3_api::hypervisor::MIXED;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use provider_composer::{Composed, Key};
@@ -56,6 +57,44 @@ fn share_with_every_setting_composes_agents_accordingly() {
     let answer = settle(&mut cluster, "prod");
     let (_, without_settings) = running();
     insta::assert_yaml_snapshot!(difference(&without_settings, &shown(&answer)));
+}
+
+/// Starts nova-compute on a node with the present configuration.
+fn start_compute(cluster: &mut Cluster, node: &str) {
+    let set = cluster.get(&Key::of::<DaemonSet>("agents-prod", "nova-compute"));
+    let annotations = set.unwrap()["spec"]["template"]["metadata"]["annotations"].clone();
+    pod_of(cluster, "prod", "nova-compute", node, Some(true));
+    let pod = Key::of::<Pod>("agents-prod", &format!("nova-compute-{node}"));
+    cluster.edit(&pod, |pod| pod["metadata"]["annotations"] = annotations);
+}
+
+/// The control plane keeps former credentials until then.
+#[test]
+fn share_reports_the_configuration_that_nova_compute_has_on_all_nodes() {
+    let mut cluster = settled();
+    let reported = |cluster: &mut Cluster| {
+        settle(cluster, "prod");
+        let share = cluster.get(&share_key("prod")).unwrap();
+        share["status"]["configuration"].clone()
+    };
+    for node in ["node-a", "node-b"] {
+        start_compute(&mut cluster, node);
+    }
+    let first = reported(&mut cluster);
+    assert_eq!(first, "4dc3b9ee");
+
+    let labels = json!({ "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" });
+    let next = json!({ "nova.conf": "bmV4dA==", "release": "MjAyNS4y", "migration.key": "a2V5" });
+    put_secret(&mut cluster, "nova-cell1-compute", labels, next);
+    assert_eq!(reported(&mut cluster), MIXED);
+    start_compute(&mut cluster, "node-a");
+    assert_eq!(reported(&mut cluster), MIXED);
+    start_compute(&mut cluster, "node-b");
+    let second = reported(&mut cluster);
+    assert!(second != MIXED && second != first, "{second}");
+
+    delete_nova(&mut cluster);
+    assert_eq!(reported(&mut cluster), second);
 }
 
 /// The images of everything that runs on leased nodes.
