@@ -138,6 +138,7 @@ fn workload(
             ..Pods::of("api", reachable(service, api))
         }],
         application_credential: Some(access.id().to_owned()),
+        agents: None,
     }
 }
 

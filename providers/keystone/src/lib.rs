@@ -149,6 +149,7 @@ fn workload(
             ..Pods::of("api", program.variable("OS_KEYSTONE_CONFIG_FILES", file()))
         }],
         application_credential: None,
+        agents: None,
     })
 }
 

@@ -5,6 +5,7 @@ use c5c3_api::nova;
 use provider_composer::{DesiredState, Lookup, SecretValues};
 use provider_openstack::{
     AgentSecret, Config, Files, Messaging, Prerequisite, Release, Service, all,
+    compute_configuration,
 };
 
 use crate::cells::Cell;
@@ -61,6 +62,20 @@ pub fn published(service: &Service<'_>, cell: &str) -> Lookup<SecretValues> {
 /// The release that the Secret of a cell tells hypervisors to run.
 pub fn release(published: &Lookup<SecretValues>) -> Option<Release> {
     AgentSecret::release(published.as_ref().found()?)
+}
+
+/// What stands for the configuration that the Secret of a cell gives hypervisors, if it is composed. One that stays as it is may have former
+/// credentials.
+pub fn configuration(service: &Service<'_>, cell: &str, desired: &DesiredState) -> Option<String> {
+    compute_configuration(&secret(service, cell).composed(desired)?)
+}
+
+/// The same of a cell that is being removed, if it has this application credential. Its Secret isn't composed again, and its hypervisors keep
+/// what they have.
+pub fn last_configuration(service: &Service<'_>, cell: &str, credential: &str) -> Option<String> {
+    let secret = published(service, cell).found()?;
+    let file = secret.text(CONFIG).ok()?;
+    compute_configuration(&secret).filter(|_| file.contains(credential))
 }
 
 /// Leaves the Secret of a cell as it is.

@@ -8,12 +8,12 @@ use c5c3_api::nova::{Cell, NovaSpec};
 use c5c3_api::parts::{CacheBackend, Exposure};
 use provider_openstack::{
     CERTIFICATE, CacheServer, Config, DATABASE_AUTHORITY, Database, Files, KeystoneAccess,
-    Messaging, NOVA, NOVA_NOVNCPROXY, Owned, Policy, Prerequisite, Service, configure_cache,
-    owned_options,
+    Messaging, NOVA, NOVA_CONF, NOVA_NOVNCPROXY, Owned, Policy, Prerequisite, Service,
+    configure_cache, owned_options,
 };
 
 /// The configuration file.
-pub const CONFIG: &str = "nova.conf";
+pub const CONFIG: &str = NOVA_CONF;
 /// The folder of what Nova writes.
 pub const STATE: &str = "/var/lib/nova";
 /// How often each pod of the scheduler looks for hosts that no cell has yet, in seconds. A new hypervisor takes servers after that time.

@@ -1,5 +1,6 @@
 //! The nova-operator's composer: compute.
 
+mod agents;
 mod cells;
 mod clouds;
 mod compute;
@@ -18,6 +19,7 @@ mod workload;
 
 use std::collections::BTreeMap;
 
+use c5c3_api::hypervisor::HypervisorShareSpec;
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::{NovaSpec, NovaStatus};
 use c5c3_api::placement::PlacementSpec;
@@ -58,6 +60,7 @@ impl Composer for Nova {
                 Use::composes(Manifest::<cert_manager::Issuer>::KIND),
                 Use::reads(Custom::<NeutronSpec>::KIND),
                 Use::reads(Custom::<PlacementSpec>::KIND),
+                Use::reads(Custom::<HypervisorShareSpec>::KIND),
             ])
             .collect()
     }
@@ -137,7 +140,16 @@ impl Composer for Nova {
         if let Err(pending) = &workload {
             nova.keep(pending, desired);
         }
-        let service_status = context.run(progress(&databases), workload, desired)?;
+        let are_agents_current = workload
+            .as_ref()
+            .is_ok_and(|workload| workload.agents.is_none());
+        let mut service_status = context.run(progress(&databases), workload, desired)?;
+        if !are_agents_current {
+            // The former application credential is revoked once the status has the present one.
+            service_status
+                .application_credential
+                .clone_from(&status.service.application_credential);
+        }
         let archived = databases::archived(&context.jobs, &cron, desired);
         note_purged(&archived, desired);
         nova.external_scheduler(desired);

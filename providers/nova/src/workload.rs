@@ -96,6 +96,7 @@ impl Recipe<'_> {
             pods,
             migrations: Migrations(migrations),
             application_credential: Some(facts.access.id().to_owned()),
+            agents: self.agents(facts.access.id(), desired),
         })
     }
 

@@ -51,6 +51,9 @@ pub struct Workload {
     pub migrations: Migrations,
     /// ID of its application credential.
     pub application_credential: Option<String>,
+    /// What agents on hypervisors wait for until they have the present configuration. They have users of message buses, but not of
+    /// databases.
+    pub agents: Option<Progress>,
 }
 
 impl<'a> ComponentState<'a> {
@@ -209,11 +212,16 @@ impl<'a> ServiceContext<'a> {
         let outdated = self.jobs.outdated_run(desired);
         let outdated = outdated.or_else(|| former_part(service, desired));
         let settled = outdated.is_none() && self.is_settled(desired);
-        let mut retire = |type_| {
-            let all = users::retire(service, type_, settled, desired)?;
-            // No other condition reports a Job of a CronJob, or the pods of a part that isn't wanted any more; both may run for hours.
-            if let Some(run) = outdated.as_ref().filter(|_| all.numbers.len() > 1) {
-                desired.conditions.note(users::replaced(type_), run);
+        let agents = workload.as_ref().ok();
+        let agents = agents.and_then(|workload| workload.agents.as_ref());
+        let mut retire = |type_: RotationType| {
+            let agents = agents.filter(|_| type_ == RotationType::MessagingUser);
+            let all = users::retire(service, type_, settled, agents, desired)?;
+            // No condition of a component reports a Job of a CronJob, the pods of a part that isn't wanted any more, or agents; all may take
+            // hours.
+            let waits = outdated.as_ref().or(agents);
+            if let Some(waits) = waits.filter(|_| all.numbers.len() > 1) {
+                desired.conditions.note(users::replaced(type_), waits);
             }
             Some(all)
         };

@@ -139,6 +139,9 @@ pub struct OptionTables {
 /// A condition of a Nova that has told hypervisors to run another release than before, until that is complete: whether nova-compute of all
 /// hosts runs it.
 pub const COMPUTES_UPGRADED: &str = "ComputesUpgraded";
+/// The condition of a Nova that says whether nova-compute on all hypervisors has the present configuration. It isn't there where no
+/// HypervisorShare reports one.
+pub const COMPUTES_CONFIGURED: &str = "ComputesConfigured";
 
 /// Serves images. An upload is one request, and an import goes on after its request: Glance waits for both before it ends (`drain_workers`
 /// in glance/common/wsgi_app.py). What is interrupted leaves an image that stays in `saving` or `importing`.

@@ -228,7 +228,8 @@ pub const fn exclusive(type_: RotationType) -> &'static str {
     }
 }
 
-/// The condition of a service that says which Job of a CronJob the former users of a rotation of this type stay for.
+/// The condition of a service that says what the former users of a rotation of this type stay for: a Job of a CronJob, pods of a former part,
+/// or agents on hypervisors.
 pub const fn replaced(type_: RotationType) -> &'static str {
     match type_ {
         RotationType::MessagingUser => "MessagingUsersReplaced",
@@ -272,12 +273,13 @@ pub(crate) fn are_kept(desired: &DesiredState) -> bool {
     desired.kept.iter().any(|key| all.contains(&key.kind))
 }
 
-/// Keeps the users that pods may need, and reports all. Unless it is `settled` that pods have the newest ones, all are kept; and then
-/// those that a rotation still names. The others are deleted.
+/// Keeps the users that pods and agents may need, and reports all. Unless it is `settled` that pods have the newest ones, and `agents` on
+/// hypervisors wait for nothing, all are kept; and then those that a rotation still names. The others are deleted.
 pub(crate) fn retire(
     service: &Service<'_>,
     type_: RotationType,
     settled: bool,
+    agents: Option<&Progress>,
     desired: &mut DesiredState,
 ) -> Option<parts::Users> {
     let suffixes = match type_ {
@@ -297,13 +299,14 @@ pub(crate) fn retire(
             rotations.named().any(|number| Some(number) < newest)
         })
     };
+    let all_have = settled && agents.is_none();
     // A database or bus that was added after a rotation has a first user, which isn't one that another replaces.
-    let mut numbers: BTreeSet<u32> = match settled {
+    let mut numbers: BTreeSet<u32> = match all_have {
         true => newest.into_iter().collect(),
         false => composed,
     };
     let mut is_known = true;
-    if !settled || is_named() {
+    if !all_have || is_named() {
         let labels = service.labels();
         for kind in kinds(type_) {
             let found = match service.keys(kind, &label_pairs(&labels)) {
@@ -315,7 +318,7 @@ pub(crate) fn retire(
                 }
             };
             for key in found {
-                if !settled || !desired.objects.contains_key(&key) {
+                if !all_have || !desired.objects.contains_key(&key) {
                     numbers.insert(number_of(&key.name));
                 }
                 desired.keep(key);
@@ -324,8 +327,10 @@ pub(crate) fn retire(
         let secrets = secrets_of_kept(service, type_, is_known, desired);
         desired.kept.extend(secrets);
     }
-    // A rotation ends once its user is in use and no other is left, which is unknown while one can't be read.
-    let newest = newest.filter(|_| settled && is_known);
+    // A rotation ends once its user is in use and no other is left, which is unknown while one can't be read. Agents have the only user that
+    // there is.
+    let is_in_use = settled && is_known && (agents.is_none() || numbers.len() == 1);
+    let newest = newest.filter(|_| is_in_use);
     (!numbers.is_empty()).then(|| parts::Users {
         numbers: numbers.into_iter().collect(),
         in_use: newest,

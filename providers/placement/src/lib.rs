@@ -78,5 +78,6 @@ fn workload(
             program.variable("OS_PLACEMENT_CONFIG_DIR", PLACEMENT.folder),
         )],
         application_credential: Some(access.id().to_owned()),
+        agents: None,
     }
 }

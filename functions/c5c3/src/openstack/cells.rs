@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use c5c3_api::Reason;
 use c5c3_api::control_plane::{Compute, ComputeCell};
-use c5c3_api::hypervisor::FIRST_CELL;
+use c5c3_api::hypervisor::{FIRST_CELL, HypervisorShareStatus};
+use c5c3_api::parts::PoolAgents;
 use function_protocol::{Fatal, Response};
 use serde::Deserialize;
 
@@ -69,10 +70,17 @@ impl Recipe<'_> {
     /// # Errors
     /// The exposure of the Composition's input isn't valid.
     pub fn compute(&self, composed: &Composed<'_>) -> Result<Compute, Fatal> {
-        let dropped = self.dropped_hypervisors(composed).into_iter();
+        let served = self.served_hypervisors(composed);
+        let dropped = self.dropped_hypervisors(composed);
+        // Nova reads the shares of its own cluster itself.
+        let control_plane = self.site.control_plane.name.name();
+        let agents = served.iter().chain(&dropped);
+        let agents = agents.filter(|pool| *pool != control_plane);
+        let agents = agents.filter_map(|pool| self.pool_agents(pool, composed));
+        let agents: Vec<PoolAgents> = agents.collect();
+        let dropped = dropped.into_iter();
         let dropped = dropped.filter(|pool| self.cell(pool, composed).is_some());
-        let served = self.served_hypervisors(composed).into_iter();
-        let pools: Vec<String> = served.chain(dropped).collect();
+        let pools: Vec<String> = served.into_iter().chain(dropped).collect();
         let mut cells: Vec<ComputeCell> = Vec::new();
         for pool in &pools {
             let Some(name) = self.cell(pool, composed) else {
@@ -90,7 +98,20 @@ impl Recipe<'_> {
         Ok(Compute {
             hypervisor_clusters: pools,
             cells,
+            agents,
         })
+    }
+
+    /// What the agents of a pool run with: as the share reports or, where it reports nothing, as the ControlPlane has it. Nova's
+    /// former credentials stay until all agents have the present ones.
+    fn pool_agents(&self, pool: &str, composed: &Composed<'_>) -> Option<PoolAgents> {
+        let share = composed.observation::<HypervisorShareStatus>(&resource::share(pool));
+        let last = || self.existing.pool_agents(pool).cloned();
+        let reported = share.status.configuration.map(|configuration| PoolAgents {
+            name: pool.to_owned(),
+            configuration,
+        });
+        reported.or_else(last)
     }
 
     /// The pools of which the claim has a share, or may have one.

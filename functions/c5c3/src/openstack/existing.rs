@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::control_plane::{Compute, ControlPlaneNetwork, ControlPlaneStatus, TenantAccess};
-use c5c3_api::parts::ExtraConfig;
+use c5c3_api::parts::{ExtraConfig, PoolAgents};
 use function_protocol::Request;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
@@ -51,6 +51,8 @@ pub struct LastSpec {
     global: LastGlobal,
     #[serde(deserialize_with = "if_readable")]
     services: LastServices,
+    #[serde(deserialize_with = "if_readable")]
+    compute: Compute,
 }
 
 #[derive(Default, Deserialize)]
@@ -125,6 +127,12 @@ impl Existing {
     /// The networks that it was last wanted with.
     pub fn network(&self) -> Option<&ControlPlaneNetwork> {
         self.spec.as_ref()?.global.network.as_ref()
+    }
+
+    /// What the agents of a pool ran with when it was last wanted.
+    pub fn pool_agents(&self, pool: &str) -> Option<&PoolAgents> {
+        let mut agents = self.spec.as_ref()?.compute.agents.iter();
+        agents.find(|agents| agents.name == pool)
     }
 
     /// The value of an option, by section and name, of the Nova that it was last wanted with.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     list,
-    parts::{Exposure, is_default},
+    parts::{Exposure, PoolAgents, is_default},
     pattern::LABEL,
     rule,
 };
@@ -31,6 +31,10 @@ pub struct Compute {
         extend("x-kubernetes-validations" = [rule::ONE_CELL])
     )]
     pub cells: Vec<ComputeCell>,
+    /// What the agents of each pool in another cluster run with. Nova's former credentials stay until all of them have the present ones.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 32), transform = list::by_name)]
+    pub agents: Vec<PoolAgents>,
 }
 
 /// A cell of Nova: a database, a message bus and conductors for the nodes of some hypervisor pools.

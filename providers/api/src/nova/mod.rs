@@ -24,7 +24,10 @@ use crate::{
     custom_resource::CustomResource,
     kind::{Column, Kind},
     list,
-    parts::{ApiComponent, Cache, Common, Component, KeystoneAccess, Messaging, Rbd, is_default},
+    parts::{
+        ApiComponent, Cache, Common, Component, KeystoneAccess, Messaging, PoolAgents, Rbd,
+        is_default,
+    },
 };
 
 /// The wanted Nova.
@@ -66,6 +69,11 @@ pub struct NovaSpec {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 256), transform = list::by_name)]
     pub aggregates: Vec<Aggregate>,
+    /// What the agents of hypervisor pools in other clusters run with. Former credentials of Nova stay until all of them have the present
+    /// ones.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 32), transform = list::by_name)]
+    pub agents: Vec<PoolAgents>,
     /// What becomes of rows that Nova has marked as deleted.
     #[serde(skip_serializing_if = "is_default")]
     pub deleted_rows: DeletedRows,

@@ -18,6 +18,7 @@ pub mod messaging;
 pub mod monitoring;
 pub mod operator_namespaces;
 pub mod policy;
+pub mod pool_agents;
 pub mod rbd;
 pub mod reference;
 pub mod resources;
@@ -50,6 +51,7 @@ pub use self::{
     monitoring::Monitoring,
     operator_namespaces::OperatorNamespaces,
     policy::PolicyOverrides,
+    pool_agents::PoolAgents,
     rbd::Rbd,
     reference::{CredentialsRef, NamedRef, NamespacedRef, SecretKeyRef},
     resources::{Quantity, QuantityError, Resources},

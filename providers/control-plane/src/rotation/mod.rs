@@ -21,7 +21,7 @@ use provider_composer::{
     ResourceKind, Subject, Use, second,
 };
 use provider_openstack::{
-    Prerequisite, Rotations, SERVICES, exclusive, number, numbered, replaced,
+    COMPUTES_CONFIGURED, Prerequisite, Rotations, SERVICES, exclusive, number, numbered, replaced,
 };
 
 use self::step::{Memory, Schedule, Stage, Step, step};
@@ -209,7 +209,7 @@ fn of_service(
     }
 }
 
-/// What the former users of a service stay for, as its condition says.
+/// What the former credentials of a service stay for, as its condition says.
 fn blocking(
     namespace: &str,
     name: &str,
@@ -219,7 +219,8 @@ fn blocking(
     let service = SERVICES.iter().find(|service| service.name == name)?;
     let condition = match type_ {
         RotationType::DatabaseUser | RotationType::MessagingUser => replaced(type_),
-        RotationType::ApplicationCredential | RotationType::UserPassword => return None,
+        RotationType::ApplicationCredential => COMPUTES_CONFIGURED,
+        RotationType::UserPassword => return None,
     };
     let key = Key::new(service.kind, namespace, name);
     let condition = observed.condition(&key, condition).found().flatten()?;

@@ -3,7 +3,7 @@
 use c5c3_api::nova::{
     Aggregate, Cell, ExternalScheduler, NovaDatabase, NovaSpec, Scheduler, ServiceAuth,
 };
-use c5c3_api::parts::Rbd;
+use c5c3_api::parts::{PoolAgents, Rbd};
 use provider_composer::{Custom, DesiredState};
 use provider_openstack::NOVA;
 use provider_openstack::table::Tags;
@@ -43,6 +43,7 @@ impl Recipe<'_> {
             },
             cells: self.nova_cells(),
             aggregates: self.aggregates(),
+            agents: self.agents(),
             deleted_rows: said.deleted_rows.clone().unwrap_or_default(),
             ephemeral: self.ephemeral(),
             common: self.common(step, &NOVA, tags, &said.overrides),
@@ -81,6 +82,12 @@ impl Recipe<'_> {
                 traits: Vec::new(),
             })
             .collect()
+    }
+
+    /// What the agents of each pool run with, as far as that is known.
+    fn agents(&self) -> Vec<PoolAgents> {
+        let compute = self.spec().compute.as_ref();
+        compute.map_or_else(Vec::new, |compute| compute.agents.clone())
     }
 
     /// Ephemeral disks live in the first storage pool, where it has a place for them.

@@ -31,6 +31,15 @@ fn nova_has_cell1_and_those_that_the_control_plane_names() {
     assert_eq!(cells(&stage), json!([first]));
 }
 
+/// It keeps former credentials until the agents of all pools have the present ones.
+#[test]
+fn nova_gets_what_the_agents_of_hypervisor_pools_run_with() {
+    let agents = json!([{ "name": "hv-pool-a", "configuration": "4dc3b9ee" }]);
+    let compute = json!({ "hypervisorClusters": ["hv-pool-a"], "agents": agents });
+    let stage = Stage::running(json!({ "compute": compute }));
+    assert_eq!(stage.object(Node::Nova).unwrap()["spec"]["agents"], agents);
+}
+
 #[test]
 fn consoles_of_each_cell_have_a_host_name_and_a_certificate_of_their_own() {
     let consoles = |host: &str| json!({ "hostname": host, "ingress": {} });

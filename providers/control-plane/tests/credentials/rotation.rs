@@ -4,6 +4,7 @@ mod events;
 
 use c5c3_api::credential_rotation::CredentialRotationSpec;
 use c5c3_api::glance::GlanceSpec;
+use c5c3_api::nova::NovaSpec;
 use provider_composer::{Key, ObservedState, Operator, ResourceKind};
 use provider_control_plane::rotation::CredentialRotationComposer;
 use rstest::rstest;
@@ -349,6 +350,31 @@ fn it_is_looked_at_again_when_it_is_time_though_nothing_changes() {
     let answer = CredentialRotationComposer.composed(subject, &observed);
     let wake = answer.unwrap().desired.requeue_at.unwrap();
     assert_eq!(wake.to_string(), "2026-02-09T00:00:00Z");
+}
+
+#[test]
+fn rotation_says_which_hypervisors_it_waits_for() {
+    let mut stage = Stage::new(&json!({}));
+    stage.settle();
+    let nova = Key::new(ResourceKind::of::<NovaSpec>(), NAMESPACE, "nova");
+    stage.cluster.put(&nova, &json!({ "spec": {} }));
+    let condition = json!({
+        "type": "ComputesConfigured", "status": "False", "reason": "WaitingForCompute",
+        "message": "waits for nova-compute of hv-pool-a", "observedGeneration": 1,
+    });
+    let id = stage.value("nova-keystone-credentials", "application_credential_id");
+    let status = json!({ "applicationCredential": id, "conditions": [condition] });
+    stage.cluster.set_status(&nova, status);
+    let mut rotation_of_nova = spec(10, 2, 1);
+    rotation_of_nova["spec"]["targetServiceUser"] = json!("nova");
+    stage.cluster.put(&rotation("nova"), &rotation_of_nova);
+    stage.settle();
+    stage.wait(8);
+    stage.settle();
+    let (_, reason, message) = stage.condition(&rotation("nova"), "CredentialInUse");
+    assert_eq!(reason, "WaitingForService");
+    let waits = "; nova waits for nova-compute of hv-pool-a";
+    assert!(message.ends_with(waits), "{message}");
 }
 
 #[rstest]

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod agents;
 mod archive;
 mod cells;
 mod consoles;

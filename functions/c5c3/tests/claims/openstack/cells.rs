@@ -64,6 +64,34 @@ fn nodes_of_each_cell_get_the_secret_of_their_cell_alone() {
     assert!(!outcome.conditions.contains_key("CellsApplied"));
 }
 
+/// Nova keeps former credentials until the agents of all pools have the present ones.
+#[test]
+fn control_plane_gets_what_the_agents_of_each_pool_run_with() {
+    let (call, before) = running("customer-a-prod");
+    let reporting = |call: Call, before: &Outcome, configuration: &str| {
+        let status = |name: &str, manifest: &Value| {
+            let mut status = well(name, manifest);
+            if name == "share-hv-pool-a" {
+                status["configuration"] = json!(configuration);
+            }
+            status
+        };
+        call.applied(before, status)
+    };
+    let silent = call.clone().applied(&before, well).run();
+    assert_eq!(compute(&silent).get("agents"), None);
+    let call = reporting(call, &before, "4dc3b9ee");
+    let reported = call.run();
+    let agents = json!([{"name": "hv-pool-a", "configuration": "4dc3b9ee"}]);
+    assert_eq!(compute(&reported)["agents"], agents);
+
+    // A share that was created again has reported nothing.
+    let created = call.clone().applied(&reported, well).run();
+    assert_eq!(compute(&created)["agents"], agents);
+    let mixed = reporting(call, &reported, "Mixed").run();
+    assert_eq!(compute(&mixed)["agents"][0]["configuration"], "Mixed");
+}
+
 #[test]
 fn cell_of_a_pool_that_does_not_exist_holds_a_new_claim_back() {
     let mut call = divided().admitted();

@@ -1,0 +1,170 @@
+//! Agents on hypervisors, which get the present credentials hours after Nova's pods.
+
+use c5c3_api::credential_rotation::CredentialRotationSpec;
+use c5c3_api::hypervisor::{HypervisorShareSpec, MIXED};
+use c5c3_api::nova::NovaSpec;
+use c5c3_kinds::{Manifest, mariadb, rabbitmq};
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Custom, Resource, SecretValues};
+use provider_openstack::compute_configuration;
+use provider_openstack_fixtures::{Cluster, documents};
+use serde_json::{Value, json};
+
+use crate::{NOVA, change, running};
+
+/// Nova with users of MariaDB and RabbitMQ that the operator creates, and a hypervisor pool whose agents have the present ones.
+fn with_agents() -> Cluster {
+    let mut cluster = Cluster::with_infrastructure();
+    cluster.keystone(true);
+    cluster.put_document::<Custom<NovaSpec>>(documents::NOVA);
+    change(&mut cluster, |spec| {
+        spec["cells"] = json!([{ "name": "cell1" }]);
+    });
+    cluster.settle(&NOVA, "nova");
+    let present = present(&cluster);
+    report(&mut cluster, &present);
+    cluster
+}
+
+/// What stands for the configuration that the Secret of hypervisors has.
+fn present(cluster: &Cluster) -> String {
+    let secret = cluster.get::<Secret>("nova-cell1-compute").cloned();
+    let secret: SecretValues = serde_json::from_value(secret.unwrap()).unwrap();
+    compute_configuration(&secret).unwrap()
+}
+
+/// Has the ControlPlane say what the agents of a hypervisor pool run with.
+fn report(cluster: &mut Cluster, configuration: &str) {
+    change(cluster, |spec| {
+        spec["agents"] = json!([{ "name": "hv-pool-a", "configuration": configuration }]);
+    });
+    cluster.settle(&NOVA, "nova");
+}
+
+fn rotate(cluster: &mut Cluster, type_: &str) {
+    let spec = json!({ "targetServiceUser": "nova", "rotationType": type_ });
+    let status = json!({ "nextCredentialRef": { "name": "nova-2" } });
+    let rotation = json!({ "spec": spec, "status": status });
+    cluster.put::<Custom<CredentialRotationSpec>>("nova", rotation);
+    cluster.settle(&NOVA, "nova");
+}
+
+fn names<T: Resource>(cluster: &Cluster) -> Vec<&str> {
+    cluster.all::<T>().into_keys().collect()
+}
+
+fn status<'a>(cluster: &'a Cluster, field: &str) -> &'a Value {
+    &cluster.get::<Custom<NovaSpec>>("nova").unwrap()["status"][field]
+}
+
+#[test]
+fn user_of_a_message_bus_stays_until_the_agents_of_all_pools_have_the_next_one() {
+    let mut cluster = with_agents();
+    let first = json!({ "numbers": [1], "inUse": 1 });
+    assert_eq!(*status(&cluster, "messagingUsers"), first);
+
+    rotate(&mut cluster, "messagingUser");
+    for _ in 0..2 {
+        assert_eq!(
+            names::<Manifest<rabbitmq::User>>(&cluster),
+            [
+                "nova",
+                "nova-cell1",
+                "nova-cell1-credentials-2",
+                "nova-credentials-2"
+            ]
+        );
+        let both = json!({ "numbers": [1, 2] });
+        assert_eq!(*status(&cluster, "messagingUsers"), both);
+        for condition in ["MessagingUsersReplaced", "ComputesConfigured"] {
+            let (status, _, message) = cluster.condition(&NOVA, "nova", condition);
+            assert_eq!(status, "False", "{condition}");
+            let waits = "waits for nova-compute of hv-pool-a to have the present configuration; ";
+            assert!(message.starts_with(waits), "{message}");
+        }
+        assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
+        report(&mut cluster, MIXED);
+    }
+
+    let present = present(&cluster);
+    report(&mut cluster, &present);
+    assert_eq!(
+        names::<Manifest<rabbitmq::User>>(&cluster),
+        ["nova-cell1-credentials-2", "nova-credentials-2"]
+    );
+    let second = json!({ "numbers": [2], "inUse": 2 });
+    assert_eq!(*status(&cluster, "messagingUsers"), second);
+    assert_eq!(
+        cluster.condition(&NOVA, "nova", "ComputesConfigured").0,
+        "True"
+    );
+}
+
+#[test]
+fn users_of_databases_do_not_wait_for_agents() {
+    let mut cluster = with_agents();
+    report(&mut cluster, MIXED);
+    let only = json!({ "numbers": [1], "inUse": 1 });
+    assert_eq!(
+        *status(&cluster, "messagingUsers"),
+        only,
+        "there is no other"
+    );
+    rotate(&mut cluster, "databaseUser");
+    assert_eq!(
+        names::<Manifest<mariadb::User>>(&cluster),
+        [
+            "nova-api-credentials-2",
+            "nova-cell0-credentials-2",
+            "nova-credentials-2"
+        ]
+    );
+}
+
+#[test]
+fn application_credential_is_in_use_once_the_agents_of_all_pools_have_it() {
+    let mut cluster = with_agents();
+    assert_eq!(*status(&cluster, "applicationCredential"), "1f2e");
+    let next = [
+        ("application_credential_id", "3d4c"),
+        ("application_credential_secret", "next-s3cret"),
+    ];
+    cluster.secret("nova-keystone-credentials", &next);
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(*status(&cluster, "applicationCredential"), "1f2e");
+
+    let present = present(&cluster);
+    report(&mut cluster, &present);
+    assert_eq!(*status(&cluster, "applicationCredential"), "3d4c");
+}
+
+/// Those of other clusters are in the ControlPlane.
+#[test]
+fn shares_of_this_cluster_count_without_a_control_plane() {
+    let mut cluster = running();
+    let present = present(&cluster);
+    let share = |endpoints: Value, configuration: &str| {
+        json!({
+            "spec": { "controlPlane": "prod", "namespace": "openstack", "weight": 1, "endpoints": endpoints },
+            "status": { "configuration": configuration },
+        })
+    };
+    let elsewhere =
+        json!([{ "name": "keystone", "hostnames": ["keystone"], "addresses": ["192.0.2.1"] }]);
+    for (name, endpoints, configuration) in [
+        ("here", json!([]), present.as_str()),
+        ("elsewhere", elsewhere, MIXED),
+    ] {
+        let share = share(endpoints, configuration);
+        cluster.put::<Custom<HypervisorShareSpec>>(name, share);
+    }
+    cluster.settle(&NOVA, "nova");
+    let configured = |cluster: &Cluster| cluster.condition(&NOVA, "nova", "ComputesConfigured");
+    assert_eq!(configured(&cluster).0, "True");
+
+    cluster.put::<Custom<HypervisorShareSpec>>("here", share(json!([]), MIXED));
+    cluster.settle(&NOVA, "nova");
+    let (status, _, message) = configured(&cluster);
+    assert_eq!(status, "False");
+    assert!(message.contains("nova-compute of here"), "{message}");
+}
