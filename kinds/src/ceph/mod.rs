@@ -1,4 +1,4 @@
-//! Rook's kinds (ceph.rook.io/v1), as of Rook 1.19.
+//! Rook's kinds (ceph.rook.io/v1), as of Rook 1.19.10.
 
 mod cluster;
 
@@ -97,6 +97,23 @@ pub struct Quotas {
 pub struct CephClient {
     /// Capabilities by daemon: mon, osd, mgr, mds.
     pub caps: BTreeMap<&'static str, String>,
+    /// How it authenticates.
+    pub security: ClientSecurity,
+}
+
+/// How a Ceph user authenticates.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClientSecurity {
+    /// Its key.
+    pub cephx: ClientKey,
+}
+
+/// The key of a Ceph user.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientKey {
+    /// Type of a new key, `aes` or `aes256k`. A key that exists keeps its type.
+    pub key_type: &'static str,
 }
 
 /// Spec of a CephFilesystem.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use c5c3_api::openstack_cluster::{Compression, ResourceStatus};
 use c5c3_api::parts::name_of;
 use c5c3_kinds::ceph::{
-    CephBlockPool, CephClient, CephFilesystem, CephObjectStore, CephObjectStoreUser, Gateway,
-    MetadataServer, NAMESPACE, NamedPool, PhaseStatus, Pool, Replicated,
+    CephBlockPool, CephClient, CephFilesystem, CephObjectStore, CephObjectStoreUser, ClientKey,
+    ClientSecurity, Gateway, MetadataServer, NAMESPACE, NamedPool, PhaseStatus, Pool, Replicated,
 };
 use function_protocol::Fatal;
 use serde::Serialize;
@@ -21,6 +21,13 @@ use crate::observed::Observation;
 /// Rook's phases of what it failed to reconcile and tries again (rook, pkg/apis/ceph.rook.io/v1/types.go; of users of object stores
 /// pkg/operator/k8sutil/status.go).
 const FAILED: [&str; 3] = ["Failure", "Error", "ReconcileFailed"];
+
+/// The keys of users. From 20.2.4 on, Ceph creates keys of the type `aes256k` unless another one is asked for, and only the libraries of
+/// Ceph 19.2.6, 20.2.4 and newer can read these: those of Debian in the images of services and of libvirt are older
+/// (<https://rook.io/docs/rook/latest-release/Storage-Configuration/Advanced/cephx-key-rotation/>).
+const SECURITY: ClientSecurity = ClientSecurity {
+    cephx: ClientKey { key_type: "aes" },
+};
 
 /// What is known of everything in Ceph.
 #[derive(Default)]
@@ -115,7 +122,11 @@ impl Recipe<'_> {
         let caps = self.caps(storage, client, composed);
         let name = self.names.with(client.service());
         let resource = client.resource(&storage.cluster);
-        storage.compose(&resource, name, |_| CephClient { caps }, composed, waiting)?;
+        let user = |_: &Storage| CephClient {
+            caps,
+            security: SECURITY,
+        };
+        storage.compose(&resource, name, user, composed, waiting)?;
         Ok(())
     }
 

@@ -4,6 +4,7 @@ mod agents;
 mod backups;
 mod bootstrap;
 mod cells;
+mod ceph;
 mod exposure;
 mod mistakes;
 mod moves;
