@@ -3,7 +3,7 @@
 use c5c3_api::Condition;
 use c5c3_api::cinder::{self, BackendStatus, CinderSpec};
 use c5c3_api::hypervisor::CEPH_KEY;
-use provider_composer::{DesiredState, Failure, Progress, Reason};
+use provider_composer::{Conditions, DesiredState, Failure, Progress, Reason};
 use provider_openstack::{
     AgentSecret, CINDER_VOLUME, Config, Extra, Files, Jobs, Options, Pods, Pool, Prerequisite,
     Service, ServiceContext, progress, said, sum, uuid,
@@ -188,7 +188,8 @@ pub fn check_pools(
     if let Some(pool) = backup {
         pools.push(("backup".to_owned(), Ok(pool.clone())));
     }
-    let mut reached = provider_openstack::check_pools(&pools, before, jobs, desired);
+    let report = Conditions::set;
+    let mut reached = provider_openstack::check_pools(&pools, before, jobs, report, desired);
     reached.truncate(backends.len());
     reached
 }

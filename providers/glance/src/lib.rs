@@ -9,7 +9,9 @@ use c5c3_api::parts::ServiceStatus;
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
-use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
+use provider_composer::{
+    Composer, Conditions, DesiredState, Failure, ObservedState, Resource, Subject, Use,
+};
 use provider_openstack::{
     Database, Files, GLANCE, KeystoneAccess, Migration, Migrations, Owned, Phase, Pods, Policy,
     Prerequisite, Program, Purge, Service, ServiceContext, Source, Tables, Workers, Workload, all,
@@ -68,7 +70,7 @@ impl Composer for Glance {
         let status = context.run(progress(&database), workload, desired)?;
         purge.report(desired);
         let before = &subject.status.conditions;
-        check_pools(&pools, before, &context.jobs, desired);
+        check_pools(&pools, before, &context.jobs, Conditions::set, desired);
         Ok(status)
     }
 }

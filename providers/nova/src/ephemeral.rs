@@ -1,9 +1,12 @@
 //! Servers' disks in a pool in Ceph, instead of on the hosts.
 
+use c5c3_api::Condition;
 use c5c3_api::hypervisor::CEPH_KEY;
 use c5c3_api::nova::{Disks, NovaSpec, NovaStatus};
-use provider_composer::{DesiredState, Progress, Reason};
-use provider_openstack::{Config, Files, NOVA, Pool, Prerequisite, Service, progress, uuid};
+use provider_composer::{Conditions, DesiredState, Progress, Reason};
+use provider_openstack::{
+    Config, Files, Jobs, NOVA, Pool, Prerequisite, Service, check_pools, progress, uuid,
+};
 
 /// The files of Ceph's configuration and key.
 const CONF: &str = "ceph.conf";
@@ -50,6 +53,29 @@ pub fn report(
         }
         (Disks::Ceph, _) => desired.conditions.set(condition, &progress(ephemeral)),
     }
+}
+
+/// Checks the pool, if disks are in one. Ready doesn't wait for it, since nova-compute uses the pool on hypervisors, and a Nova that runs
+/// must stay Ready when it is first checked.
+pub fn check(
+    ephemeral: &Prerequisite<Option<Ephemeral>>,
+    before: &[Condition],
+    jobs: &Jobs<'_>,
+    desired: &mut DesiredState,
+) {
+    let pool = match ephemeral {
+        Ok(None) => return,
+        Ok(Some(ephemeral)) => Ok(ephemeral.pool.clone()),
+        Err(pending) => Err(pending.clone()),
+    };
+    let pools = [("ephemeral".to_owned(), pool)];
+    // A condition that is Unknown until the first check would stay so until the second.
+    let unless_it_waits = |conditions: &mut Conditions, type_: &str, progress: &Progress| {
+        if !matches!(progress, Progress::Waiting { .. }) {
+            conditions.note_result(type_, progress);
+        }
+    };
+    check_pools(&pools, before, jobs, unless_it_waits, desired);
 }
 
 /// Returns the pool, if disks are in one.

@@ -25,6 +25,7 @@ use c5c3_api::nova::{NovaSpec, NovaStatus};
 use c5c3_api::placement::PlacementSpec;
 use c5c3_kinds::{Manifest, cert_manager};
 use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::core::v1::Pod;
 use provider_composer::{
     Composer, Custom, DesiredState, Failure, Generated, GeneratedValue, ObservedState, Resource,
     Retention, Subject, Use,
@@ -61,6 +62,7 @@ impl Composer for Nova {
                 Use::reads(Custom::<NeutronSpec>::KIND),
                 Use::reads(Custom::<PlacementSpec>::KIND),
                 Use::reads(Custom::<HypervisorShareSpec>::KIND),
+                Use::reads(Pod::KIND),
             ])
             .collect()
     }
@@ -155,6 +157,12 @@ impl Composer for Nova {
         nova.external_scheduler(desired);
         nova.unsupported(desired);
         ephemeral::report(disks, &service, spec, &ephemeral, desired);
+        ephemeral::check(
+            &ephemeral,
+            &status.service.conditions,
+            &context.jobs,
+            desired,
+        );
         let cells = nova.report(desired);
         Ok(NovaStatus {
             service: service_status,

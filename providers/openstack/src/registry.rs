@@ -229,7 +229,7 @@ pub const NOVA: ServiceDefinition = ServiceDefinition {
     databases: &["", "api", "cell0"],
     buses: &["", "cell1"],
     roles: ADMIN,
-    egress: &[Egress::Consoles],
+    egress: &[Egress::Consoles, Egress::Ceph],
     tags: ["31.3.1", "32.2.1", "33.0.2", "34.0.0"],
     options: tables!("nova"),
     api: ComponentDefinition {

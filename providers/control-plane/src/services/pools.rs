@@ -1,4 +1,4 @@
-//! What Glance and Cinder observe of their pools in Ceph.
+//! What Glance, Cinder and Nova observe of their pools in Ceph.
 
 use provider_composer::{Conditions, Lookup, Progress, Reason};
 
@@ -8,7 +8,7 @@ use crate::recipe::Recipe;
 /// The conditions of a service, and of its control plane.
 const TYPES: [&str; 2] = ["CephConnected", "CapacityAvailable"];
 /// The services that have pools.
-const WITH_POOLS: [Node; 2] = [Node::Glance, Node::Cinder];
+const WITH_POOLS: [Node; 3] = [Node::Glance, Node::Cinder, Node::Nova];
 
 impl Recipe<'_> {
     /// Repeats what the services report: first what is wrong, then what isn't known. Ready and a change of release don't wait for it, since

@@ -25,6 +25,11 @@ fn control_plane_repeats_what_is_wrong_with_pools_and_stays_ready() {
         stage.report(Node::Cinder, condition(type_, full));
         let says: [String; 3] = stage.condition(type_).into();
         assert_eq!(says, ["False", "NearlyFull", "Cinder cinder: 85 %"]);
+        stage.report(Node::Cinder, condition(type_, ["True", "Ready", ""]));
+        let full = ["False", "NearlyFull", "90 %"];
+        stage.report(Node::Nova, condition(type_, full));
+        let says: [String; 3] = stage.condition(type_).into();
+        assert_eq!(says, ["False", "NearlyFull", "Nova nova: 90 %"]);
         assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
     }
 }

@@ -7,6 +7,7 @@ mod archive;
 mod cells;
 mod consoles;
 mod entry;
+mod ephemeral;
 mod hypervisors;
 mod metrics;
 mod parts;

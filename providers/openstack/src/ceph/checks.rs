@@ -3,7 +3,7 @@
 use c5c3_api::Condition;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
-use provider_composer::{DesiredState, Live, Progress, Reason, second};
+use provider_composer::{Conditions, DesiredState, Live, Progress, Reason, second};
 use serde::{Deserialize, Serialize};
 
 use super::{Pool, reached};
@@ -60,12 +60,16 @@ struct Check {
     pools: Vec<Found>,
 }
 
-/// Checks pools, each with the name that messages have for it, and reports both conditions. A Job checks a new pool, user or key at once,
-/// and Ready waits for it; a CronJob checks all again every ten minutes. Returns whether each pool is reached, as far as it is known.
+/// How `CephConnected` is set until a Job has reached each pool: by [`Conditions::set`] where Ready waits for it.
+type Report = fn(&mut Conditions, &str, &Progress);
+
+/// Checks pools, each with the name that messages have for it, and reports both conditions. A Job checks a new pool, user or key at once;
+/// a CronJob checks all again every ten minutes. Returns whether each pool is reached, as far as it is known.
 pub fn check_pools(
     pools: &[(String, Prerequisite<Pool>)],
     before: &[Condition],
     jobs: &Jobs<'_>,
+    report: Report,
     desired: &mut DesiredState,
 ) -> Vec<Progress> {
     if pools.is_empty() {
@@ -100,7 +104,7 @@ pub fn check_pools(
     };
     match first.iter().all(Progress::is_ready) {
         true => desired.conditions.note_result(CONNECTED, &named(&again)),
-        false => desired.conditions.set(CONNECTED, &named(&first)),
+        false => report(&mut desired.conditions, CONNECTED, &named(&first)),
     }
     desired.conditions.note_result(CAPACITY, &named(&capacity));
     let each = again.into_iter().zip(first);
