@@ -115,6 +115,8 @@ impl Ephemeral {
             .set("images_type", "rbd")
             .set("images_rbd_pool", &self.pool.pool)
             .set("images_rbd_ceph_conf", format!("{}/{CONF}", NOVA.folder))
+            // Otherwise the pool keeps what servers delete, up to the size of each disk. Cinder's driver asks for the same of volumes.
+            .set("hw_disk_discard", "unmap")
             .set("rbd_user", &self.pool.user)
             .set("rbd_secret_uuid", &self.uuid);
         // Folders of servers are on their hosts. One that a reverted resize leaves on the other host would block each further one.

@@ -193,6 +193,7 @@ fn disks_of_servers_are_in_a_pool_in_ceph() {
         "images_type = rbd",
         "images_rbd_pool = prod-ephemeral",
         "images_rbd_ceph_conf = /etc/nova/config/ceph.conf",
+        "hw_disk_discard = unmap",
         "rbd_user = prod-nova",
         &format!("rbd_secret_uuid = {uuid}"),
         "ensure_libvirt_rbd_instance_dir_cleanup = true",
