@@ -53,13 +53,15 @@ struct Leftover<'a> {
     kind: String,
     cluster: String,
     is_empty: bool,
+    /// Whether it is being deleted.
+    is_deleted: bool,
     /// Whether it is released, or being deleted.
     is_released: bool,
     /// What its deletion waits for, as its cluster reports it.
     waits: String,
     /// Whether the provider may have created the object, and may not delete it yet.
     may_only_create: bool,
-    /// Whether it is kept: because it isn't released, or because what holds data needs it.
+    /// Whether it is kept: because it isn't released, because what holds data needs it, or because a Usage protects its data.
     is_kept: bool,
 }
 
@@ -87,9 +89,10 @@ impl Leftover<'_> {
 impl<'a> Composed<'a> {
     /// Keeps every Object that isn't wanted any more and holds data or servers, but for those `released` and those that are being
     /// deleted; with them the Usages that protect them. Whoever reaches the data or reads what agents need is kept until the data or
-    /// the share are gone, released or not: Rook doesn't delete a pool that has images, and agents drain the nodes. Also keeps an
-    /// Object until the provider may delete what it may have created; without that the object would be left in its cluster. Call it
-    /// once everything is wanted but `later`. `is_key` says by its name whether an Object is for a key of a cluster, wherever it is.
+    /// the share are gone, released or not: Rook doesn't delete a pool that has images, and agents drain the nodes. So are data that
+    /// a Usage protects. Also keeps an Object until the provider may delete what it may have created; without that the object would be
+    /// left in its cluster. Call it once everything is wanted but `later`. `is_key` says by its name whether an Object is for a key of
+    /// a cluster, wherever it is.
     ///
     /// # Errors
     /// An observed resource isn't what its kind says.
@@ -109,6 +112,7 @@ impl<'a> Composed<'a> {
         usages.retain(|usage| !self.desired.contains(usage.name));
         let mut leftovers = self.leftovers(unwanted, released)?;
         mark_kept(&mut leftovers, is_key, unresolved);
+        mark_used(&mut leftovers, &usages);
         // Crossplane refuses to delete what a Usage protects, and stops there: the Usage is deleted first.
         let is_protected_still = |of: &str| {
             let mut protecting = usages.iter().filter(|usage| usage.of == Some(of));
@@ -158,7 +162,8 @@ impl<'a> Composed<'a> {
                 .map_err(|error| Fatal::from(error).within(name))?;
             if let Some(mut leftover) = leftover(name, document, &value) {
                 // The core's cache may not have the time of its deletion yet.
-                leftover.is_released |= self.request.is_added(name) || released.contains(name);
+                leftover.is_deleted |= self.request.is_added(name);
+                leftover.is_released = leftover.is_deleted || released.contains(name);
                 let record = self.observation::<IgnoredStatus>(name).record;
                 let ownership = self.owner.ownership("", "", record.as_ref());
                 if !matches!(ownership, Ownership::Foreign(_)) {
@@ -231,6 +236,22 @@ fn mark_kept<'a>(leftovers: &mut [Leftover<'a>], is_key: fn(&str, &str) -> bool,
     }
 }
 
+/// Marks data that a Usage protects, such as images with clones: they are kept until what the Usage waits for is gone, released or not.
+fn mark_used(leftovers: &mut [Leftover<'_>], usages: &[ObservedUsage<'_>]) {
+    for leftover in leftovers {
+        let of = leftover.name;
+        let mut protecting = usages.iter().filter(|usage| usage.of == Some(of));
+        let used = protecting.find_map(|usage| Some((usage.by?, &usage.spec.reason)));
+        if let Some((by, reason)) = used
+            && leftover.holds_data()
+            && !leftover.is_deleted
+        {
+            leftover.is_kept = true;
+            leftover.waits = format!("it waits for {by}, since {reason}");
+        }
+    }
+}
+
 /// Keeps a share from nodes that it doesn't have.
 fn set_held(kept: &mut Kept) {
     if let Some(manifest) = kept.spec.for_provider.get_mut("manifest")
@@ -274,7 +295,8 @@ fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<
                     .as_array()
                     .is_none_or(|hosts| hosts.is_empty())
             }),
-        is_released: text("/metadata/deletionTimestamp").is_some(),
+        is_deleted: text("/metadata/deletionTimestamp").is_some(),
+        is_released: false,
         waits: waits(value),
         may_only_create: policies.is_some_and(|policies| *policies == json!(CREATE_ONLY)),
         is_kept: false,

@@ -1,6 +1,6 @@
 //! The order of deletion: shares, whose nodes are drained through the ControlPlane's Nova, and Ceph's pools, which Rook keeps
-//! while they have images; then the ControlPlane, by which both are emptied; then its keys of Ceph and the tenant's clouds.yaml,
-//! then the namespace; consumed pools last of all.
+//! while they have images, that of images after those of their clones; then the ControlPlane, by which both are emptied; then its keys of
+//! Ceph and the tenant's clouds.yaml, then the namespace; consumed pools last of all.
 
 use function_protocol::Fatal;
 
@@ -9,7 +9,7 @@ use super::agents;
 use super::keys;
 use super::resource::{self, CONTROL_PLANE, NAMESPACE};
 use super::tenant::{PULL, PUSH};
-use super::wanted::{Storage, Storages};
+use super::wanted::{Rbd, Storage, Storages};
 use crate::composed::Composed;
 use crate::pools::{Named, Pool};
 
@@ -35,6 +35,11 @@ impl Recipe<'_> {
                 )?;
                 composed.order(NAMESPACE, &data, "its data go before the namespace")?;
                 protect(pool, &data, composed)?;
+            }
+            for clones in clones(storage) {
+                let images = Rbd::Images.resource(&storage.cluster);
+                let reason = "volumes and disks of servers are clones of images";
+                composed.order(&images, &clones, reason)?;
             }
             for user in users(storage) {
                 composed.order(
@@ -82,6 +87,17 @@ fn data(storage: &Storage) -> Vec<String> {
         .object_store
         .then(|| format!("object-store-{cluster}"));
     pools.chain(filesystem).chain(object_store).collect()
+}
+
+/// The pools with clones of the images that are in the same storage cluster. Where Ceph lets an image be deleted that has clones (clones
+/// of version 2), Glance moves it to Ceph's trash, and Rook deletes a pool whose images are all in the trash (`checkIsPoolEmpty` in
+/// pkg/daemon/ceph/client/pool.go): the clones would lose what they have in common with their image.
+fn clones(storage: &Storage) -> impl Iterator<Item = String> {
+    let has_images = storage.pools.contains(&Rbd::Images);
+    let is_of_clones = |pool: &Rbd| matches!(pool, Rbd::Volumes | Rbd::Ephemeral);
+    let pools = storage.pools.iter();
+    let pools = pools.filter(move |pool| has_images && is_of_clones(pool));
+    pools.map(|pool| pool.resource(&storage.cluster))
 }
 
 /// As whom a control plane reaches its data in one storage cluster, and the keys that it has for that. The user of an object store isn't

@@ -4,7 +4,7 @@ use function_c5c3_fixtures::examples::{claim, pool, pools};
 use function_c5c3_fixtures::{Call, composite, ready, text, well};
 use serde_json::{Value, json};
 
-use super::super::running;
+use super::super::{call, running};
 use super::{retained, retained_condition};
 
 const SHARE: &str = "share-hv-pool-b";
@@ -82,6 +82,35 @@ fn objects_are_required_only_while_one_is_deleted() {
         let (call, _) = running(name);
         assert!(!requires_objects(&call), "{name}");
     }
+}
+
+/// Rook deletes a pool whose images are all in Ceph's trash, where Glance moves those that have clones.
+#[test]
+fn released_images_are_kept_until_the_pool_of_their_clones_is_gone() {
+    let (images, volumes) = ("images-st-pool-a", "volumes-st-pool-a");
+    let mut call = call("internal-prod");
+    call.composite["spec"]["storage"]["ceph"]["ephemeralPool"] = json!({"enabled": false});
+    let (mut call, _) = call.running();
+    call.composite["spec"]["storageClusters"] = json!(["st-pool-b"]);
+    call.composite["metadata"]["annotations"] = json!({"c5c3.io/delete-retained": images});
+    let kept = call.run();
+    assert!(retained(&kept).contains(&images));
+    let usage = format!("{images}-until-{volumes}");
+    assert!(kept.desired.contains_key(&usage));
+    let (_, _, message) = retained_condition(&kept);
+    let waits = format!(
+        "{images} is deleted once nothing is in it: it waits for {volumes}, since volumes and disks of servers are clones of images; "
+    );
+    assert!(message.starts_with(&waits), "{message}");
+
+    let both = format!("{images},{volumes}");
+    call.composite["metadata"]["annotations"] = json!({"c5c3.io/delete-retained": both});
+    let released = call.run();
+    assert!(!released.desired.contains_key(volumes));
+    let call = call.deleting(&released, volumes, json!([]));
+    assert!(call.run().desired.contains_key(images));
+    let gone = call.deleted(volumes).run();
+    assert!(!gone.desired.contains_key(images) && !gone.desired.contains_key(&usage));
 }
 
 /// The names of its Usages can be read in two ways.
