@@ -10,8 +10,8 @@ import urllib.parse
 
 import vnc
 from apis import (
-    APIS, CINDER, GLANCE, HOSTS, KEYSTONE, LOGIN, NEUTRON, NOVA, PLACEMENT, create, flavor, host, inside, is_active, named, says, until,
-    upload,
+    APIS, CINDER, GLANCE, HOSTS, KEYSTONE, LOGIN, NEUTRON, NOVA, PLACEMENT, console, create, flavor, host, inside, is_active, named,
+    says, until, upload,
 )
 from blockstorage import SIZE, backups, boot_from_volume, no_volumes, other_pool, volumes
 from keystoneauth1 import exceptions
@@ -273,11 +273,14 @@ def is_migrated(id):
 
 def block():
     """Takes the second server out of the security group."""
-    first, second = (named(NOVA, "/servers/detail", "servers", host)["id"] for host in HOSTS)
+    first = named(NOVA, "/servers", "servers", HOSTS[0])["id"]
     closed = create(NEUTRON, "/v2.0/security-groups", "security_group", name="closed")
     port = named(NEUTRON, "/v2.0/ports", "ports", HOSTS[1])["id"]
+    line = f"guest: doesn't reach {HOSTS[1]}.novalocal"
+    # A server may say so while it starts, too.
+    before = console(first).count(line)
     NEUTRON.put(f"/v2.0/ports/{port}", json={"port": {"security_groups": [closed["id"]]}})
-    says(first, f"guest: doesn't reach {HOSTS[1]}.novalocal")
+    until(f"{first} says {line!r} again, but:\n{console(first)}", lambda: console(first).count(line) > before)
 
 
 def display():
