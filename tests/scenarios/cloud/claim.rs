@@ -132,8 +132,9 @@ async fn from_a_claim(lab: &Lab, cloud: Cloud) -> Result<()> {
     site.until("the deletion waits for servers", async || {
         let share = lab.hypervisor.get(SHARE, "first").await?;
         let drained = message(&share, "NodesDrained");
+        // The node without the server may be free already.
         ensure!(
-            drained.contains("2 of 2 nodes are drained; servers left: 1"),
+            drained.contains(" nodes are drained; servers left: 1"),
             "{drained}"
         );
         Ok(())
