@@ -1,6 +1,7 @@
 //! From a claim to OpenStack in pods: what Crossplane composes, our operators and those of others make, in three clusters.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -241,12 +242,15 @@ fn are_public(endpoints: &Value) -> Result<()> {
     Ok(())
 }
 
-/// No event, composite resource or composed object has the tenant's password.
+/// No event, composite resource or composed object has the tenant's password, not as data of a Secret either, and no process has logged it.
 async fn is_nowhere(site: &Site<'_>, cluster: &Cluster, password: &str) -> Result<()> {
     ensure!(
         password.len() > 16,
         "the password is too short to be looked for"
     );
+    let data = json!(ByteString(password.as_bytes().to_vec()));
+    let data = data.as_str().context("data of a Secret are no text")?;
+    let has_it = |text: &str| text.contains(password) || text.contains(data);
     let mut all = vec![site.composite(OPENSTACK, CLAIM).await?];
     all.extend(site.composed("first").await?);
     for cluster in [&site.lab.management, cluster, &site.lab.hypervisor] {
@@ -254,13 +258,22 @@ async fn is_nowhere(site: &Site<'_>, cluster: &Cluster, password: &str) -> Resul
     }
     all.push(cluster.get(CONTROL_PLANE, "openstack-first/first").await?);
     println!("{} objects and events were searched", all.len());
-    let mut leaks = all
-        .iter()
-        .filter(|one| json!(one).to_string().contains(password));
+    let mut leaks = all.iter().filter(|one| has_it(&json!(one).to_string()));
     ensure!(
         leaks.next().is_none(),
         "an object has the tenant's password"
     );
+    for file in fs::read_dir(site.lab.machine.folder())? {
+        let log = file?.path();
+        if log.extension().is_some_and(|extension| extension == "log") {
+            let text = fs::read(&log)?;
+            ensure!(
+                !has_it(&String::from_utf8_lossy(&text)),
+                "{} has the tenant's password",
+                log.display()
+            );
+        }
+    }
     Ok(())
 }
 
