@@ -311,6 +311,10 @@ pub(crate) const ENCRYPTED: Rule = Rule::immutable(
     "ceph.encrypted can't be changed, since disks are encrypted when they are created: create another pool and move the consumers",
 );
 
+pub(crate) const DEVICE_CLASS: Rule = Rule::immutable(
+    "ceph.deviceClass can't be changed, since the pools of consumers are on disks of this kind: create another pool and move the consumers",
+);
+
 pub(crate) const SAME_NAME: Rule = Rule::new(
     "self.spec.name == self.metadata.name",
     "spec.name and metadata.name differ: give the pool the same name in both places",

@@ -142,8 +142,9 @@ pub struct Ceph {
     #[educe(Default = 15)]
     #[schemars(range(min = 1, max = 200))]
     pub osd_count: u32,
-    /// Kind of the disks.
+    /// Kind of the disks. Decided once: data doesn't move to disks of another kind.
     #[educe(Default = DeviceClass::Nvme)]
+    #[schemars(extend("x-kubernetes-validations" = [rule::DEVICE_CLASS]))]
     pub device_class: DeviceClass,
     /// Raw capacity aimed for, for instance 500Ti.
     #[serde(skip_serializing_if = "Option::is_none")]

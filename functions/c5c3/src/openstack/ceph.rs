@@ -121,6 +121,13 @@ impl Recipe<'_> {
     ) -> Result<(), Fatal> {
         let caps = self.caps(storage, client, composed);
         let name = self.names.with(client.service());
+        // Before Rook reports anything (rook, pkg/operator/ceph/client/controller.go, `ValidateClient`).
+        if name.starts_with("rgw") {
+            return Err(Fatal::new(format!(
+                "Rook doesn't create the user {name} in Ceph, since names that begin with rgw are those of its object stores: choose a name \
+                 that begins otherwise"
+            )));
+        }
         let resource = client.resource(&storage.cluster);
         let user = |_: &Storage| CephClient {
             caps,

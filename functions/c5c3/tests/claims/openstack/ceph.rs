@@ -16,3 +16,14 @@ fn users_of_ceph_have_keys_that_older_libraries_read() {
         assert_eq!(*security, json!({"cephx": {"keyType": "aes"}}), "{user}");
     }
 }
+
+#[test]
+fn claim_whose_users_in_ceph_rook_would_not_create_is_refused() {
+    let mut call = call("internal-prod");
+    call.composite["metadata"]["labels"]["crossplane.io/claim-name"] = json!("rgw-prod");
+    let refused = call.run().fatal.unwrap();
+    assert!(
+        refused.starts_with("Rook doesn't create the user rgw-prod-"),
+        "{refused}"
+    );
+}
