@@ -27,39 +27,22 @@ pub struct Options {
 /// Text by path from the root of the repository.
 type Files = BTreeMap<PathBuf, String>;
 
-/// Generated files that belong together.
-struct Product {
-    /// Files, and folders that hold these files and nothing else.
-    paths: &'static [&'static str],
-    /// Generates the files.
-    make: fn(&Path) -> Result<Files>,
-}
+/// Generates files that belong together.
+type Make = fn(&Path) -> Result<Files>;
 
 /// Where the definitions of the function's inputs are, which its package has.
 pub const INPUTS: &str = "package/function-c5c3/input";
 
-/// All that is generated.
-const PRODUCTS: [Product; 5] = [
-    Product {
-        paths: &["xrds/v1", "xrds/v2"],
-        make: xrds,
-    },
-    Product {
-        paths: &["compositions/v1", "compositions/v2"],
-        make: compositions::compositions,
-    },
-    Product {
-        paths: &[INPUTS],
-        make: inputs,
-    },
-    Product {
-        paths: &[charts::FOLDER],
-        make: charts::charts,
-    },
-    Product {
-        paths: &[reasons::PAGE],
-        make: reasons::page,
-    },
+/// All that is generated: files, and folders that hold these files and nothing else.
+const PRODUCTS: [(&[&str], Make); 5] = [
+    (&["xrds/v1", "xrds/v2"], xrds),
+    (
+        &["compositions/v1", "compositions/v2"],
+        compositions::compositions,
+    ),
+    (&[INPUTS], inputs),
+    (&[charts::FOLDER], charts::charts),
+    (&[reasons::PAGE], reasons::page),
 ];
 
 /// Writes or checks every generated file.
@@ -89,8 +72,8 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 /// What is to be generated.
 fn wanted(root: &Path) -> Result<Files> {
     let mut files = Files::new();
-    for product in PRODUCTS {
-        files.extend((product.make)(root)?);
+    for (_, make) in PRODUCTS {
+        files.extend(make(root)?);
     }
     Ok(files)
 }
@@ -132,12 +115,7 @@ fn custom_resources(folder: &str, definitions: &[Value], source: &str) -> Result
 
 /// Reads what is in the generated files and folders now.
 fn present(root: &Path) -> Result<Files> {
-    let paths: Vec<&str> = PRODUCTS
-        .iter()
-        .flat_map(|product| product.paths)
-        .copied()
-        .collect();
-    read(root, &paths)
+    read(root, &PRODUCTS.map(|(paths, _)| paths).concat())
 }
 
 /// Reads files, and all in folders but what Helm fetches into them.
