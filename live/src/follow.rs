@@ -42,7 +42,10 @@ pub async fn follow<E: From<Error>>(
         let kind = cluster.served(&listed.api_version, &listed.kind).await?;
         kinds.extend(kind.map(|kind| (kind, listed.selector)));
     }
-    let mut heard = Heard::of(kinds.len());
+    let mut heard = Heard {
+        pending: kinds.len(),
+        ..Heard::default()
+    };
     let news = news(cluster, kinds);
     pin_mut!(news);
     let mut shown = Shown::default();
@@ -51,7 +54,8 @@ pub async fn follow<E: From<Error>>(
         while let Some((served, event)) = next {
             match event {
                 Ok(event) => heard.take(&served, event)?,
-                Err(error) if is_usual(&error) => {}
+                // It only has to list again, as happens from time to time.
+                Err(watcher::Error::WatchError(status)) if status.code == 410 => {}
                 Err(error) => heard.miss(&served, why(cluster, &served, error)),
             }
             next = timeout(PAUSE, news.next()).await.ok().flatten();
@@ -77,11 +81,6 @@ fn news(cluster: &Cluster, kinds: Vec<(Served, &'static str)>) -> impl Stream<It
     streams.collect::<SelectAll<_>>()
 }
 
-/// Whether a watch only has to list again, as happens from time to time.
-fn is_usual(error: &watcher::Error) -> bool {
-    matches!(error, watcher::Error::WatchError(status) if status.code == 410)
-}
-
 /// Why nothing is heard of a kind.
 fn why(cluster: &Cluster, served: &Served, error: watcher::Error) -> Error {
     let plural = served.plural();
@@ -104,6 +103,7 @@ fn why(cluster: &Cluster, served: &Served, error: watcher::Error) -> Error {
 }
 
 /// What was heard so far.
+#[derive(Default)]
 struct Heard {
     snapshot: Snapshot,
     /// How many kinds were not listed yet.
@@ -115,15 +115,6 @@ struct Heard {
 }
 
 impl Heard {
-    fn of(kinds: usize) -> Self {
-        Self {
-            snapshot: Snapshot::default(),
-            pending: kinds,
-            silent: BTreeMap::new(),
-            found: BTreeMap::new(),
-        }
-    }
-
     fn take(&mut self, served: &Served, event: Event<DynamicObject>) -> Result<(), Error> {
         let kind = served.plural();
         self.silent.remove(&kind);
@@ -189,7 +180,10 @@ mod tests {
 
     #[test]
     fn what_is_looked_at_anew_stays_until_it_is_known_to_be_gone() {
-        let mut heard = Heard::of(1);
+        let mut heard = Heard {
+            pending: 1,
+            ..Heard::default()
+        };
         let take = |heard: &mut Heard, event| heard.take(&things(), event).unwrap();
         take(&mut heard, Event::Init);
         take(&mut heard, Event::InitApply(thing("a")));
@@ -210,7 +204,10 @@ mod tests {
 
     #[test]
     fn silence_ends_with_the_next_word() {
-        let mut heard = Heard::of(1);
+        let mut heard = Heard {
+            pending: 1,
+            ..Heard::default()
+        };
         heard.miss(&things(), Error::NotServed("things.test".to_owned()));
         assert!(heard.silent["things.test"].contains("things.test"));
         heard.take(&things(), Event::Init).unwrap();
