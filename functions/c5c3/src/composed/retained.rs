@@ -134,7 +134,7 @@ impl<'a> Composed<'a> {
         let is_needed = |by: &str| kept.contains_key(by) || is_one(by, Leftover::holds_data);
         for usage in usages {
             if unresolved || usage.of.is_some_and(is_protected) || usage.by.is_some_and(is_needed) {
-                self.keep_observed(usage)?;
+                self.desire(usage.name, &self.composed_usage(usage.spec), true)?;
             }
         }
         Ok(Retention::of(&leftovers, released, unresolved))

@@ -106,14 +106,6 @@ impl Composed<'_> {
         self.desire(&name, &self.composed_usage(usage), true)
     }
 
-    /// Wants an observed Usage again as it is.
-    ///
-    /// # Errors
-    /// The name is taken by an earlier step of the pipeline.
-    pub(super) fn keep_observed(&mut self, usage: ObservedUsage<'_>) -> Result<(), Fatal> {
-        self.desire(usage.name, &self.composed_usage(usage.spec), true)
-    }
-
     fn usage(&mut self, name: &str, of: UsageRef, by: UsageRef, reason: &str) -> Result<(), Fatal> {
         let usage = Usage {
             of,
@@ -125,7 +117,7 @@ impl Composed<'_> {
         self.desire(name, &self.composed_usage(usage), exists)
     }
 
-    fn composed_usage(&self, usage: Usage) -> Manifest<Usage> {
+    pub(super) fn composed_usage(&self, usage: Usage) -> Manifest<Usage> {
         let kind = match self.scope {
             Scope::Cluster => USAGE,
             Scope::Namespaced => NAMESPACED_USAGE,

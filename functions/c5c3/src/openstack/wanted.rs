@@ -163,7 +163,7 @@ impl Storages {
                 creation: site.creation_in(pool),
                 pools: rbd_pools(spec, first, has_backups),
                 clients: clients(spec, first, has_backups),
-                filesystem: first && wants_filesystem(spec),
+                filesystem: first && (spec.services.manila || spec.storage.ceph.filesystem.enabled),
                 object_store: first && spec.storage.ceph.object_store.enabled,
             };
             let volumes = Rbd::Volumes.resource(&storage.cluster);
@@ -284,10 +284,6 @@ impl Storage {
             ))),
         }
     }
-}
-
-fn wants_filesystem(spec: &OpenStackClusterSpec) -> bool {
-    spec.services.manila || spec.storage.ceph.filesystem.enabled
 }
 
 /// Whether the claim's users can back up volumes.

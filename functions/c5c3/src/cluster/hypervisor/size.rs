@@ -65,7 +65,7 @@ pub fn accepted(
     let removable = pool.map_or(&[][..], |pool| &pool.removable);
     let groups = pool.and_then(|pool| groups(spec, &last, pool));
     let obstacle = match &groups {
-        _ if !is_smaller(spec, &last) => None,
+        _ if spec.workers >= last.minimum && spec.max_workers >= last.maximum => None,
         Some(groups) => in_use(groups).or_else(|| unmarked(groups, removable, marked)),
         None => Some(
             "the HypervisorPool doesn't report how many nodes of each group of machines are in use"
@@ -97,11 +97,6 @@ pub fn accepted(
     };
     size_accepted(size, response);
     Ok(Size { minimum, maximum })
-}
-
-/// Whether a limit becomes lower.
-fn is_smaller(spec: &HypervisorClusterSpec, last: &LastSize) -> bool {
-    spec.workers < last.minimum || spec.max_workers < last.maximum
 }
 
 /// The groups of the Shoot with their nodes; none while these aren't known.
