@@ -4,7 +4,7 @@ use c5c3_api::Generation;
 use serde_json::{Map, Value, json};
 
 use crate::kind::ClaimKind;
-use crate::manifest::{Manifest, NotAnObject};
+use crate::manifest::{Manifest, NotAnObject, take};
 use crate::names;
 use crate::schema::Served;
 
@@ -37,10 +37,9 @@ pub fn composite(
 ) -> Result<Manifest, NotAnObject> {
     let served = Served::named(given.api_version(), given.kind());
     let given = &served.map_or_else(|| given.clone(), |served| served.defaulted(given));
-    let spec = given.spec().clone();
     let is_claim = given.kind() == kind.name();
     if generation == Generation::V2 || !is_claim {
-        return itself(given, spec);
+        return itself(given);
     }
     let path = given.path();
     let name = names::generated(given.name(), &path);
@@ -60,10 +59,7 @@ pub fn composite(
     if !annotations.is_empty() {
         metadata.insert("annotations".to_owned(), Value::Object(annotations));
     }
-    let mut spec = match spec {
-        Value::Object(spec) => spec,
-        _ => Map::new(),
-    };
+    let mut spec = given.spec().as_object().cloned().unwrap_or_default();
     spec.retain(|field, _| !OF_THE_CLAIM.contains(&field.as_str()));
     spec.insert(
         "claimRef".to_owned(),
@@ -82,22 +78,17 @@ pub fn composite(
     }))
 }
 
-fn itself(given: &Manifest, spec: Value) -> Result<Manifest, NotAnObject> {
-    let mut metadata = match &given.value()["metadata"] {
-        Value::Object(metadata) => metadata.clone(),
-        _ => Map::new(),
-    };
-    let mut labels = match metadata.shift_remove("labels") {
-        Some(Value::Object(labels)) => labels,
-        _ => Map::new(),
-    };
+fn itself(given: &Manifest) -> Result<Manifest, NotAnObject> {
+    let metadata = given.value()["metadata"].as_object();
+    let mut metadata = metadata.cloned().unwrap_or_default();
+    let mut labels = take(&mut metadata, "labels");
     labels.insert(COMPOSITE.to_owned(), json!(given.name()));
     metadata.insert("labels".to_owned(), Value::Object(labels));
     Manifest::try_from(json!({
         "apiVersion": given.api_version(),
         "kind": given.kind(),
         "metadata": metadata,
-        "spec": spec,
+        "spec": given.spec(),
     }))
 }
 

@@ -169,6 +169,14 @@ impl Manifest {
     }
 }
 
+/// Removes an object from the fields of another. Returns an empty one where there is none.
+pub(crate) fn take(fields: &mut Map<String, Value>, field: &str) -> Map<String, Value> {
+    match fields.shift_remove(field) {
+        Some(Value::Object(object)) => object,
+        _ => Map::new(),
+    }
+}
+
 /// `namespace/name`, or the name alone.
 pub fn path(namespace: &str, name: &str) -> String {
     if namespace.is_empty() {

@@ -9,11 +9,11 @@ use k8s_openapi::ByteString;
 use provider_composer::reconcile::memory::{Objects, set_labels};
 use provider_composer::reconcile::{Controller, Event, Existing, Management, Reconcile, Write};
 use provider_composer::{ExternalRequest, Failure, Lookup, Owner, ResourceKind, Selection, Source};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::external::Simulated;
 use super::is_of;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, take};
 use crate::placeholder::placeholder;
 use crate::store::{Key, Store};
 
@@ -212,10 +212,7 @@ pub fn stored(manifest: Manifest) -> Manifest {
         let Some(Value::Object(texts)) = fields.shift_remove("stringData") else {
             return;
         };
-        let mut data = match fields.shift_remove("data") {
-            Some(Value::Object(data)) => data,
-            _ => Map::new(),
-        };
+        let mut data = take(fields, "data");
         for (key, text) in texts {
             let bytes = text.as_str().unwrap_or_default().as_bytes().to_vec();
             data.insert(key, json!(ByteString(bytes)));

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Error;
 use crate::composite::{CLAIM_NAME, CLAIM_NAMESPACE, COMPOSITE};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, take};
 use crate::names;
 use crate::store::{Key, Store};
 
@@ -96,11 +96,4 @@ pub fn render(
     Manifest::try_from(Value::Object(manifest)).map_err(|_| Error::Composed {
         resource: resource.to_owned(),
     })
-}
-
-fn take(fields: &mut Map<String, Value>, field: &str) -> Map<String, Value> {
-    match fields.shift_remove(field) {
-        Some(Value::Object(object)) => object,
-        _ => Map::new(),
-    }
 }

@@ -89,17 +89,9 @@ pub fn failed(conditions: &mut Vec<Known>, step: &str, fatal: &str) {
                 .to_owned();
     }
     set(conditions, system("Ready", false, "Creating"));
-    let synced = system("Synced", false, "ReconcileError");
-    set(
-        conditions,
-        Known {
-            condition: Condition {
-                message,
-                ..synced.condition
-            },
-            ..synced
-        },
-    );
+    let mut synced = system("Synced", false, "ReconcileError");
+    synced.condition.message = message;
+    set(conditions, synced);
 }
 
 fn system(type_: &str, holds: bool, reason: &str) -> Known {
