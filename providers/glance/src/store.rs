@@ -76,13 +76,11 @@ pub fn resolve(
     for additional in &storage.additional {
         let id = additional.name.as_str();
         if !taken.insert(id) {
-            return Err(Failure::new(
-                Reason::Invalid,
-                format!(
-                    "storage.additional has a store {id}, and another store or a section of Glance's configuration is \
-                     called so: give it another name"
-                ),
-            ));
+            let message = format!(
+                "storage.additional has a store {id}, and another store or a section of Glance's configuration is \
+                 called so: give it another name"
+            );
+            return Err(Failure::new(Reason::Invalid, message));
         }
         let field = format!("storage.additional[{id}]");
         let place = place(&field, &additional.store, &format!("-{id}"))?;
@@ -216,12 +214,10 @@ impl Place {
     ) -> Result<Prerequisite<Self>, Failure> {
         let undescribed = || {
             let backend = name(store.backend);
-            Failure::new(
-                Reason::Invalid,
-                format!(
-                    "{field}.backend is {backend}, and nothing describes it: give {field}.{backend}"
-                ),
-            )
+            let message = format!(
+                "{field}.backend is {backend}, and nothing describes it: give {field}.{backend}"
+            );
+            Failure::new(Reason::Invalid, message)
         };
         match store.backend {
             ImageBackend::Rbd => {

@@ -58,14 +58,12 @@ impl<'a> Identities<'a> {
         let secret = values.line(&reference.key)?;
         // Apache would run the one as a program, and put something else in for the other.
         if secret.starts_with("exec:") || secret.contains("${") {
-            return Err(Progress::failed(
-                Reason::InvalidSecret,
-                format!(
-                    "key {} of Secret {} begins with exec: or has ${{ in it, which Apache reads as something else: have the \
-                     identity provider make another secret",
-                    reference.key, reference.name
-                ),
-            ));
+            let message = format!(
+                "key {} of Secret {} begins with exec: or has ${{ in it, which Apache reads as something else: have the \
+                 identity provider make another secret",
+                reference.key, reference.name
+            );
+            return Err(Progress::failed(Reason::InvalidSecret, message));
         }
         Ok(Some(Self {
             provider,

@@ -185,13 +185,11 @@ impl Keys {
             );
         }
         let Some(ring) = shown else {
-            return Progress::waiting(
-                Reason::WaitingFor("Keys"),
-                format!(
-                    "waits for Secret {} to be created",
-                    self.purpose.single(service, 1)
-                ),
+            let message = format!(
+                "waits for Secret {} to be created",
+                self.purpose.single(service, 1)
             );
+            return Progress::waiting(Reason::WaitingFor("Keys"), message);
         };
         if let Some(due) = ring.due(rules, now) {
             desired.requeue_at(due);

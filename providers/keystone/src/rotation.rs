@@ -27,13 +27,11 @@ pub fn tokens(
 ) -> Result<Progress, Failure> {
     let schedule = Cron::of_field("fernet.rotationSchedule", &fernet.rotation_schedule)?;
     if fernet.max_active_keys < 3 {
-        return Err(Failure::new(
-            Reason::Invalid,
-            format!(
-                "fernet.maxActiveKeys is {}, and a key to come, one in use and one before it are 3: give at least 3",
-                fernet.max_active_keys
-            ),
-        ));
+        let message = format!(
+            "fernet.maxActiveKeys is {}, and a key to come, one in use and one before it are 3: give at least 3",
+            fernet.max_active_keys
+        );
+        return Err(Failure::new(Reason::Invalid, message));
     }
     let keys = match Keys::read(service, Purpose::Tokens, desired) {
         Ok(keys) => keys,

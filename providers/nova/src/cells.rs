@@ -193,12 +193,10 @@ pub fn distinct(own: [(&str, &Database); 2], cells: &[Cell<'_>]) -> Result<(), F
     for (name, database) in own.into_iter().chain(cells) {
         let place = database.place();
         if let Some((other, _)) = seen.iter().find(|(_, seen)| *seen == place) {
-            return Err(Failure::new(
-                Reason::Invalid,
-                format!(
-                    "{other} and {name} have one database, {place}: give each a database of its own"
-                ),
-            ));
+            let message = format!(
+                "{other} and {name} have one database, {place}: give each a database of its own"
+            );
+            return Err(Failure::new(Reason::Invalid, message));
         }
         seen.push((name, place));
     }

@@ -20,13 +20,11 @@ impl Component<'_> {
         };
         let (least, most) = (self.scale.replicas, autoscaling.max_replicas);
         if most < least {
-            return Err(Failure::new(
-                Reason::Invalid,
-                format!(
-                    "autoscaling.maxReplicas is {most}, and replicas, which are the least, are {least}: give more, or fewer \
-                     replicas"
-                ),
-            ));
+            let message = format!(
+                "autoscaling.maxReplicas is {most}, and replicas, which are the least, are {least}: give more, or fewer \
+                 replicas"
+            );
+            return Err(Failure::new(Reason::Invalid, message));
         }
         if !self.scale.resources.requests.contains_key("cpu") {
             return Err(Failure::new(

@@ -72,20 +72,16 @@ impl Pool {
             None => values.line("userID")?.to_owned(),
         };
         if !has_key(keyring) {
-            return Err(Progress::failed(
-                Reason::InvalidSecret,
-                format!(
-                    "the keyring in Secret {secret} has no key: put in what `ceph auth get client.{user}` prints"
-                ),
-            ));
+            let message = format!(
+                "the keyring in Secret {secret} has no key: put in what `ceph auth get client.{user}` prints"
+            );
+            return Err(Progress::failed(Reason::InvalidSecret, message));
         }
         if user.starts_with("client.") {
-            return Err(Progress::failed(
-                Reason::InvalidSecret,
-                format!(
-                    "Ceph's user is {user}: write it without client., in {field}.rbd.user or under userID of Secret {secret}"
-                ),
-            ));
+            let message = format!(
+                "Ceph's user is {user}: write it without client., in {field}.rbd.user or under userID of Secret {secret}"
+            );
+            return Err(Progress::failed(Reason::InvalidSecret, message));
         }
         Ok(Self {
             pool: rbd.pool.clone(),
@@ -131,13 +127,11 @@ impl Pool {
         let lines = self.conf.lines().filter_map(connection);
         let options: BTreeMap<String, &str> = lines.collect();
         if !options.contains_key("mon_host") {
-            return Err(Progress::failed(
-                Reason::InvalidSecret,
-                format!(
-                    "the ceph.conf in Secret {} has no mon_host: add the addresses of the monitors in one line",
-                    self.secret
-                ),
-            ));
+            let message = format!(
+                "the ceph.conf in Secret {} has no mon_host: add the addresses of the monitors in one line",
+                self.secret
+            );
+            return Err(Progress::failed(Reason::InvalidSecret, message));
         }
         let lines = options.iter();
         let lines = lines.map(|(name, value)| format!("{name} = {value}\n"));
@@ -154,13 +148,11 @@ impl Pool {
     /// The keyring has no key of the user.
     pub fn key(&self) -> Prerequisite<&str> {
         key_of(&self.user, &self.keyring).ok_or_else(|| {
-            Progress::failed(
-                Reason::InvalidSecret,
-                format!(
-                    "the keyring in Secret {0} has no key of client.{1}: put in what `ceph auth get client.{1}` prints",
-                    self.secret, self.user
-                ),
-            )
+            let message = format!(
+                "the keyring in Secret {0} has no key of client.{1}: put in what `ceph auth get client.{1}` prints",
+                self.secret, self.user
+            );
+            Progress::failed(Reason::InvalidSecret, message)
         })
     }
 

@@ -92,14 +92,12 @@ impl Config {
         for (name, section) in &self.sections {
             let unnamed = Some(name).filter(|name| !is_name(name));
             if let Some(option) = section.refused.first().or(unnamed) {
-                return Err(Failure::new(
-                    Reason::InvalidConfiguration,
-                    format!(
-                        "[{}] {option:?} would have a line break or another control character, in its value or its name: \
-                         remove it from the field of the resource, or the key of the Secret, that the value comes from",
-                        name.escape_debug()
-                    ),
-                ));
+                let message = format!(
+                    "[{}] {option:?} would have a line break or another control character, in its value or its name: \
+                     remove it from the field of the resource, or the key of the Secret, that the value comes from",
+                    name.escape_debug()
+                );
+                return Err(Failure::new(Reason::InvalidConfiguration, message));
             }
         }
         Ok(self.written(|_, line| line))

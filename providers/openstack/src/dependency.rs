@@ -17,25 +17,21 @@ pub fn dependencies(service: &Service<'_>) -> Result<Progress, Failure> {
     for dependency in wanted {
         let Some(first) = key(service.namespace, dependency) else {
             let kinds: Vec<_> = dependency_kinds().map(|kind| kind.kind).collect();
-            return Err(Failure::new(
-                Reason::Invalid,
-                format!(
-                    "dependsOn names the kind {}, which nothing can wait for: name one of {}",
-                    dependency.kind,
-                    kinds.join(", ")
-                ),
-            ));
+            let message = format!(
+                "dependsOn names the kind {}, which nothing can wait for: name one of {}",
+                dependency.kind,
+                kinds.join(", ")
+            );
+            return Err(Failure::new(Reason::Invalid, message));
         };
         let mut path = vec![own.clone()];
         if leads_back(&first, &mut path, service.observed) {
             let path: Vec<String> = path.iter().map(ToString::to_string).collect();
-            return Err(Failure::new(
-                Reason::DependencyCycle,
-                format!(
-                    "dependsOn has a cycle, {}: remove one of these dependencies",
-                    path.join(" -> ")
-                ),
-            ));
+            let message = format!(
+                "dependsOn has a cycle, {}: remove one of these dependencies",
+                path.join(" -> ")
+            );
+            return Err(Failure::new(Reason::DependencyCycle, message));
         }
     }
     let unready = wanted

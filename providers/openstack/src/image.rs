@@ -21,33 +21,27 @@ pub fn release(service: &ServiceDefinition, common: &Common) -> Result<Release, 
     let release = match (&common.release, tagged) {
         (Some(wanted), tagged) => {
             let wanted: Release = wanted.parse().map_err(|_| {
-                Failure::new(
-                    Reason::Invalid,
-                    format!(
-                        "release {wanted:?} is not an OpenStack release: write for instance 2025.2"
-                    ),
-                )
+                let message = format!(
+                    "release {wanted:?} is not an OpenStack release: write for instance 2025.2"
+                );
+                Failure::new(Reason::Invalid, message)
             })?;
             if let Some(tagged) = tagged.filter(|tagged| *tagged != wanted) {
-                return Err(Failure::new(
-                    Reason::ReleaseMismatch,
-                    format!(
-                        "release is {wanted}, and image.tag {} is of {tagged}: change one of them, or leave release out",
-                        common.image.tag.as_deref().unwrap_or_default()
-                    ),
-                ));
+                let message = format!(
+                    "release is {wanted}, and image.tag {} is of {tagged}: change one of them, or leave release out",
+                    common.image.tag.as_deref().unwrap_or_default()
+                );
+                return Err(Failure::new(Reason::ReleaseMismatch, message));
             }
             wanted
         }
         (None, Some(tagged)) => tagged,
         (None, None) => {
-            return Err(Failure::new(
-                Reason::ReleaseUnknown,
-                format!(
-                    "{} say which OpenStack release it is: give release, for instance 2025.2",
-                    unsaid(&common.image)
-                ),
-            ));
+            let message = format!(
+                "{} say which OpenStack release it is: give release, for instance 2025.2",
+                unsaid(&common.image)
+            );
+            return Err(Failure::new(Reason::ReleaseUnknown, message));
         }
     };
     Release::tags(&release.to_string()).map(|tags| tags.release)

@@ -220,13 +220,11 @@ impl Account {
         });
         if elsewhere.is_none() {
             if key != IMPORTED[1] {
-                return Err(Progress::failed(
-                    Reason::InvalidSecret,
-                    format!(
-                        "messaging.secretRef.key is {key}, and RabbitMQ's operator reads passwords under password: put it there \
-                         in Secret {secret}, and leave key out"
-                    ),
-                ));
+                let message = format!(
+                    "messaging.secretRef.key is {key}, and RabbitMQ's operator reads passwords under password: put it there \
+                     in Secret {secret}, and leave key out"
+                );
+                return Err(Progress::failed(Reason::InvalidSecret, message));
             }
             for key in IMPORTED {
                 values.line(key)?;
@@ -279,14 +277,12 @@ fn managed(
     ready?;
     let made = made?;
     if made.line("password")? != password {
-        return Err(Progress::failed(
-            Reason::PasswordNotTaken,
-            format!(
-                "RabbitMQ's user has the password that it was created with, and its operator doesn't change it: write that one to the \
-                 Secret again and create a CredentialRotation with rotationType messagingUser, or delete User {user} of rabbitmq.com, \
-                 and it is created again with the password that the Secret has now"
-            ),
-        ));
+        let message = format!(
+            "RabbitMQ's user has the password that it was created with, and its operator doesn't change it: write that one to the \
+             Secret again and create a CredentialRotation with rotationType messagingUser, or delete User {user} of rabbitmq.com, \
+             and it is created again with the password that the Secret has now"
+        );
+        return Err(Progress::failed(Reason::PasswordNotTaken, message));
     }
     let host = format!("{cluster}.{}.svc", service.namespace);
     Ok(Server {

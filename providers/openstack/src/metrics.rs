@@ -82,13 +82,11 @@ impl Component<'_> {
         let key = Key::of::<Manifest<ServiceMonitor>>(namespace, &self.object);
         if let Lookup::Unknown(why) = self.service.observed.object(&key) {
             desired.keep(key);
-            return Some(Progress::waiting(
-                Reason::NotMonitored,
-                format!(
-                    "Prometheus isn't told where the metrics are: {why}; they are at Service {name}, port {PORT}, and the \
-                     service runs all the same"
-                ),
-            ));
+            let message = format!(
+                "Prometheus isn't told where the metrics are: {why}; they are at Service {name}, port {PORT}, and the \
+                 service runs all the same"
+            );
+            return Some(Progress::waiting(Reason::NotMonitored, message));
         }
         let mut labels = self.selector();
         labels.insert(LEADS_TO.to_owned(), METRICS.to_owned());

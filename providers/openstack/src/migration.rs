@@ -76,13 +76,11 @@ impl Migrations {
         let contract = self.phase(Phase::Contract);
         let Some(installed) = upgrade_from else {
             if service.installed.is_some() && jobs.newer_release_contracts() {
-                return Err(Failure::new(
-                    Reason::TooLateToGoBack,
-                    format!(
-                        "the database has begun to leave {} behind: ask for the newer release again",
-                        service.release
-                    ),
-                ));
+                let message = format!(
+                    "the database has begun to leave {} behind: ask for the newer release again",
+                    service.release
+                );
+                return Err(Failure::new(Reason::TooLateToGoBack, message));
             }
             let contracted = |task: &&Migration| jobs.has_done(&task.task(service));
             if service.installed.is_some()

@@ -30,13 +30,11 @@ impl Cron {
             Some(fields) if fields.is_ever_due() => return Ok(Self(fields)),
             _ => "is never due",
         };
-        Err(Failure::new(
-            Reason::Invalid,
-            format!(
-                "{field} {:?} {problem}: write minute, hour, day of the month, month and day of the week, for instance \"0 2 * * *\"",
-                schedule.as_str()
-            ),
-        ))
+        let message = format!(
+            "{field} {:?} {problem}: write minute, hour, day of the month, month and day of the week, for instance \"0 2 * * *\"",
+            schedule.as_str()
+        );
+        Err(Failure::new(Reason::Invalid, message))
     }
 
     /// Parses a schedule.

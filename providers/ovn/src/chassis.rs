@@ -168,13 +168,11 @@ fn observe(namespace: &str, observed: &ObservedState<'_>) -> Result<(Access, Ans
     let clusters = observed.list::<Custom<OvnClusterSpec>>(namespace, &[]);
     let clusters = clusters.or_default()?;
     let [cluster] = clusters.as_slice() else {
-        return Err(Progress::failed(
-            Reason::NoCluster,
-            format!(
-                "namespace {namespace} has {} OVNClusters, and a node belongs to the only one: keep one",
-                clusters.len()
-            ),
-        ));
+        let message = format!(
+            "namespace {namespace} has {} OVNClusters, and a node belongs to the only one: keep one",
+            clusters.len()
+        );
+        return Err(Progress::failed(Reason::NoCluster, message));
     };
     let network = Network::new(&cluster.metadata.name, namespace, &cluster.body.spec);
     let pods = network.observe(Database::Southbound, observed);

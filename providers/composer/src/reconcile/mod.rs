@@ -220,13 +220,11 @@ pub fn taken(key: &Key, owner: Option<&str>) -> Failure {
         Some(namespace) => format!("{key} in {namespace}"),
         None => key.to_string(),
     };
-    Failure::new(
-        Reason::NameTaken,
-        format!(
-            "{place} exists and has another owner{}, so it is left alone: delete or rename it, or choose another name here",
-            owner.map_or_else(String::new, |owner| format!(", {owner}"))
-        ),
-    )
+    let message = format!(
+        "{place} exists and has another owner{}, so it is left alone: delete or rename it, or choose another name here",
+        owner.map_or_else(String::new, |owner| format!(", {owner}"))
+    );
+    Failure::new(Reason::NameTaken, message)
 }
 
 /// Returns which of several failures is reported: the first that a person has to correct, since others go by themselves, or the first.

@@ -144,13 +144,11 @@ fn of_user(
 }
 
 fn no_user(name: &str) -> Progress {
-    Progress::failed(
-        Reason::UserNotFound,
-        format!(
-            "there is no service user {name} in this namespace: set targetServiceUser to a User of K-ORC that a control plane has \
-             made, for instance glance"
-        ),
-    )
+    let message = format!(
+        "there is no service user {name} in this namespace: set targetServiceUser to a User of K-ORC that a control plane has \
+         made, for instance glance"
+    );
+    Progress::failed(Reason::UserNotFound, message)
 }
 
 /// Returns the passwords of a user in Keystone, or why they aren't known.
@@ -256,12 +254,10 @@ fn schedule(spec: &CredentialRotationSpec) -> Result<Schedule, Progress> {
     let days = |days: u32| Duration::from_secs(u64::from(days) * 86_400);
     let moment = |written: &String| {
         written.parse().map_err(|error| {
-            Progress::failed(
-                Reason::Invalid,
-                format!(
-                    "replaceMadeBefore is {written:?} ({error}): write it as 2026-01-31T12:00:00Z"
-                ),
-            )
+            let message = format!(
+                "replaceMadeBefore is {written:?} ({error}): write it as 2026-01-31T12:00:00Z"
+            );
+            Progress::failed(Reason::Invalid, message)
         })
     };
     Ok(Schedule {

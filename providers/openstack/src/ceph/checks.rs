@@ -247,13 +247,11 @@ impl Found {
             ),
             None => "add OSDs to the storage cluster".to_owned(),
         };
-        Progress::failing(
-            Reason::NearlyFull,
-            format!(
-                "pool {name} of Ceph has used {percent} % of its {}Gi: {fix}, or delete what isn't needed",
-                all / GIB
-            ),
-        )
+        let message = format!(
+            "pool {name} of Ceph has used {percent} % of its {}Gi: {fix}, or delete what isn't needed",
+            all / GIB
+        );
+        Progress::failing(Reason::NearlyFull, message)
     }
 }
 

@@ -101,13 +101,11 @@ impl Jobs<'_> {
         if is_overdue || (started > succeeded && !runs) {
             let since = succeeded.map_or_else(String::new, |last| format!(" since {last}"));
             let service = self.service.definition.name;
-            return Progress::failing(
-                Reason::JobFailing,
-                format!(
-                    "no Job of CronJob {name} has succeeded{since}: `kubectl logs -n {namespace} -l {NAME}={service},{TASK}={task} --tail=-1` \
-                     shows why; try again with `kubectl create job -n {namespace} --from=cronjob/{name} {name}-now`"
-                ),
+            let message = format!(
+                "no Job of CronJob {name} has succeeded{since}: `kubectl logs -n {namespace} -l {NAME}={service},{TASK}={task} --tail=-1` \
+                 shows why; try again with `kubectl create job -n {namespace} --from=cronjob/{name} {name}-now`"
             );
+            return Progress::failing(Reason::JobFailing, message);
         }
         if let Some(overdue) = overdue {
             desired.requeue_at(overdue);

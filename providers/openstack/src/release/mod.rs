@@ -36,13 +36,11 @@ impl Release {
                 .iter()
                 .map(|tags| tags.release.to_string())
                 .collect();
-            Failure::new(
-                Reason::ReleaseUnknown,
-                format!(
-                    "OpenStack {text} isn't known to this operator: choose one of {}, or a newer operator",
-                    names.join(", ")
-                ),
-            )
+            let message = format!(
+                "OpenStack {text} isn't known to this operator: choose one of {}, or a newer operator",
+                names.join(", ")
+            );
+            Failure::new(Reason::ReleaseUnknown, message)
         })
     }
 
