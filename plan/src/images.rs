@@ -230,9 +230,7 @@ pub fn copies(images: &[ListedImage]) -> String {
 pub fn listing(images: &[ListedImage], format: Format) -> Result<String, Error> {
     match format {
         Format::Yaml => yaml([images]),
-        Format::Json => serde_json::to_string_pretty(images)
-            .map(|text| text + "\n")
-            .map_err(|error| Error::Written(error.to_string())),
+        Format::Json => Ok(format!("{:#}\n", json!(images))),
     }
 }
 

@@ -59,9 +59,7 @@ pub fn stream<'a>(plan: &'a Plan, format: Format) -> Result<String, Error> {
         Format::Json => {
             let items: Vec<Value> = documents.collect();
             let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
-            let text = serde_json::to_string_pretty(&list);
-            text.map(|text| text + "\n")
-                .map_err(|error| Error::Written(error.to_string()))
+            Ok(format!("{list:#}\n"))
         }
         Format::Yaml => yaml(documents),
     }
