@@ -146,7 +146,7 @@ pub fn cell_migration(
 /// Says whether the API's database has its tables.
 pub fn tables(migrations: &[Migration], service: &Service<'_>, jobs: &Jobs<'_>) -> Progress {
     let sync = migrations.iter().find(|task| task.name == API_SYNC);
-    let done = sync.is_some_and(|task| task.is_done(service, jobs));
+    let done = sync.is_some_and(|task| task.is_done(jobs));
     match done || service.installed.is_some() {
         true => Progress::Ready,
         false => Progress::waiting(

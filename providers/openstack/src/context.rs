@@ -185,7 +185,9 @@ impl<'a> ServiceContext<'a> {
         let schema = match &workload {
             Ok(workload) => {
                 let (complete, migrations) = (self.is_complete(workload), &workload.migrations);
-                migrations.compose(service, &self.jobs, complete, desired)?
+                let schema = migrations.compose(&self.jobs, complete, desired)?;
+                self.jobs.keep_running_migrations(desired);
+                schema
             }
             Err(pending) => {
                 self.jobs.keep_migrations(desired);

@@ -53,23 +53,11 @@ impl Migrations {
     /// The databases can't be reverted any more.
     pub(crate) fn compose(
         &self,
-        service: &Service<'_>,
         jobs: &Jobs<'_>,
         complete: bool,
         desired: &mut DesiredState,
     ) -> Result<Schema, Failure> {
-        let schema = self.migrate(service, jobs, complete, desired)?;
-        jobs.keep_running_migrations(desired);
-        Ok(schema)
-    }
-
-    fn migrate(
-        &self,
-        service: &Service<'_>,
-        jobs: &Jobs<'_>,
-        complete: bool,
-        desired: &mut DesiredState,
-    ) -> Result<Schema, Failure> {
+        let service = jobs.service();
         let upgrade_from = service
             .installed
             .filter(|installed| *installed != service.release);
@@ -82,16 +70,20 @@ impl Migrations {
                 );
                 return Err(Failure::new(Reason::TooLateToGoBack, message));
             }
-            let contracted = |task: &&Migration| jobs.has_done(&task.task(service));
+            let contracted = |task: &&Migration| task.is_done(jobs);
             if service.installed.is_some()
                 && !contract.is_empty()
                 && contract.iter().all(contracted)
             {
                 // The upgrade is complete.
-                run(&contract, service, jobs, desired);
-                return Ok(Schema::at(service.release));
+                run(&contract, jobs, desired);
+                return Ok(Schema {
+                    progress: Progress::Ready,
+                    serves: true,
+                    release: Some(service.release),
+                });
             }
-            let progress = run(&self.phase(Phase::Sync), service, jobs, desired);
+            let progress = run(&self.phase(Phase::Sync), jobs, desired);
             let serves = progress.is_ready();
             if !serves {
                 jobs.keep_done(desired);
@@ -105,7 +97,7 @@ impl Migrations {
         };
         // A reverted upgrade has nothing to do: the older program doesn't support the newer schema.
         jobs.keep_done(desired);
-        let progress = run(&self.upgrade(), service, jobs, desired);
+        let progress = run(&self.upgrade(), jobs, desired);
         if !progress.is_ready() || !complete {
             return Ok(Schema {
                 serves: progress.is_ready(),
@@ -113,7 +105,7 @@ impl Migrations {
                 release: Some(installed),
             });
         }
-        let progress = run(&contract, service, jobs, desired);
+        let progress = run(&contract, jobs, desired);
         let release = match progress.is_ready() {
             true => service.release,
             false => installed,
@@ -145,8 +137,8 @@ impl Migrations {
 
 impl Migration {
     /// Whether it is done for the desired image.
-    pub fn is_done(&self, service: &Service<'_>, jobs: &Jobs<'_>) -> bool {
-        jobs.has_done(&self.task(service))
+    pub fn is_done(&self, jobs: &Jobs<'_>) -> bool {
+        jobs.has_done(&self.task(jobs.service()))
     }
 
     fn task(&self, service: &Service<'_>) -> Task {
@@ -163,23 +155,8 @@ impl Migration {
     }
 }
 
-impl Schema {
-    fn at(release: Release) -> Self {
-        Self {
-            progress: Progress::Ready,
-            serves: true,
-            release: Some(release),
-        }
-    }
-}
-
 /// Runs the tasks whose predecessors are done. Returns the progress of the first that isn't done.
-fn run(
-    tasks: &[&Migration],
-    service: &Service<'_>,
-    jobs: &Jobs<'_>,
-    desired: &mut DesiredState,
-) -> Progress {
+fn run(tasks: &[&Migration], jobs: &Jobs<'_>, desired: &mut DesiredState) -> Progress {
     let mut done = BTreeSet::new();
     let mut all = Progress::Ready;
     for task in tasks {
@@ -188,7 +165,7 @@ fn run(
         if !after.into_iter().all(|name| done.contains(name)) {
             continue;
         }
-        let progress = jobs.once(&task.task(service), desired);
+        let progress = jobs.once(&task.task(jobs.service()), desired);
         if progress.is_ready() {
             done.insert(task.name);
         } else if all.is_ready() {

@@ -219,7 +219,12 @@ impl Rollout {
     /// The progress. If the component isn't available, the message names its databases, which may be the cause.
     pub fn reached(&self, databases: &str) -> Progress {
         let progress = self.progress.clone();
-        progress.explained(|message| pods_reach(message, databases))
+        progress.explained(|message| {
+            format!(
+                "{message}; a pod is ready once the database {databases} takes the user and password that the Secret of \
+                 spec.database has"
+            )
+        })
     }
 
     /// The progress. If the component isn't available, the message names its message bus, which may be the cause.
@@ -292,13 +297,6 @@ fn rolled(conditions: Option<&[DeploymentCondition]>) -> Option<Timestamp> {
     let mut conditions = conditions?.iter();
     let rolled = conditions.find(|condition| condition.reason.as_deref() == Some(ROLLED))?;
     Some(rolled.last_update_time.as_ref()?.0)
-}
-
-fn pods_reach(message: &str, database: &str) -> String {
-    format!(
-        "{message}; a pod is ready once the database {database} takes the user and password that the Secret of \
-         spec.database has"
-    )
 }
 
 fn progress(

@@ -121,21 +121,7 @@ impl<K: Resource> From<Observed<K>> for Seen {
         let status = status.unwrap_or_default();
         let conditions = (K::KIND == Deployment::KIND).then_some(status.conditions);
         let is_deleted = seen.metadata.deletion_timestamp.is_some();
-        Self {
-            is_deleted,
-            updated,
-            done: done && !is_deleted,
-            ready: status.ready_replicas.unwrap_or(0),
-            conditions: conditions.map(Option::unwrap_or_default),
-            ..Self::of(spec.template)
-        }
-    }
-}
-
-impl Seen {
-    /// One that is just created, with this template.
-    fn of(template: Option<Template>) -> Self {
-        let template = template.unwrap_or_default();
+        let template = spec.template.unwrap_or_default();
         let pod = template.spec.unwrap_or_default();
         let containers = pod.containers.unwrap_or_default();
         let annotations = template.metadata.and_then(|metadata| metadata.annotations);
@@ -143,11 +129,11 @@ impl Seen {
             image: containers.into_iter().next().and_then(|first| first.image),
             annotations: annotations.unwrap_or_default(),
             volumes: pod.volumes.unwrap_or_default(),
-            is_deleted: false,
-            updated: false,
-            done: false,
-            ready: 0,
-            conditions: None,
+            is_deleted,
+            updated,
+            done: done && !is_deleted,
+            ready: status.ready_replicas.unwrap_or(0),
+            conditions: conditions.map(Option::unwrap_or_default),
         }
     }
 }
