@@ -168,7 +168,7 @@ fn clouds(
     let name = user.clouds();
     let purpose = "the user's password, which is generated once the imports are ready";
     let password = password.read(korc.observed, purpose);
-    match (site, password) {
+    match (site.as_ref().map_err(Clone::clone), password) {
         (Ok(site), Ok(password)) => {
             let login = Login::Password {
                 user: user.name,
@@ -179,11 +179,7 @@ fn clouds(
             let values = site.clouds(&[(CLOUD, login)])?;
             Ok(write(korc.recipe, korc.desired, &name, values))
         }
-        (Err(progress), _) => {
-            keep_secret(korc.recipe, korc.desired, &name);
-            Ok(progress.clone())
-        }
-        (_, Err(progress)) => {
+        (Err(progress), _) | (_, Err(progress)) => {
             keep_secret(korc.recipe, korc.desired, &name);
             Ok(progress)
         }
