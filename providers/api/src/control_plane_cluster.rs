@@ -7,6 +7,7 @@ use crate::{
     Consumer, Sharing,
     cidr::Ranges,
     kind::{Claim, Column, Kind},
+    parts::number,
     pattern::LABEL_VALUE,
     rule::{self, Rule},
 };
@@ -32,7 +33,7 @@ pub struct ControlPlaneClusterSpec {
     #[schemars(length(max = 16), regex(pattern = r"^1\.[0-9]{1,3}(\.[0-9]{1,3})?$"))]
     pub kubernetes_version: Option<String>,
     /// Number of worker nodes.
-    #[serde(default = "default_workers")]
+    #[serde(default = "number::<5>")]
     #[schemars(range(min = 1, max = 1000))]
     pub workers: u32,
     /// Machine type of the workers, as the region's cloud profile names it.
@@ -53,10 +54,6 @@ pub struct ControlPlaneClusterSpec {
     /// Who may place control planes in the cluster.
     #[serde(default)]
     pub sharing: Sharing,
-}
-
-fn default_workers() -> u32 {
-    5
 }
 
 fn default_machine_type() -> String {

@@ -9,7 +9,7 @@ use crate::{
     custom_resource::CustomResource,
     kind::{Column, Kind},
     list,
-    parts::{NamedRef, is_default},
+    parts::{NamedRef, is_default, number},
     pattern::NAME,
     rule::Rule,
 };
@@ -35,7 +35,7 @@ pub struct CredentialRotationSpec {
     #[serde(default)]
     pub schedule: RotationSchedule,
     /// Days that the old credential is kept for after its interval has ended.
-    #[serde(default = "default_grace_period_days")]
+    #[serde(default = "number::<1>")]
     #[schemars(range(min = 0, max = 365))]
     pub grace_period_days: u32,
     /// RFC 3339. A credential that was made before this time is replaced as soon as it has come, and goes once all of the
@@ -43,10 +43,6 @@ pub struct CredentialRotationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64), extend("format" = "date-time"))]
     pub replace_made_before: Option<String>,
-}
-
-fn default_grace_period_days() -> u32 {
-    1
 }
 
 /// What is replaced.

@@ -9,7 +9,7 @@ use crate::{
     cidr::{Cidr, Ranges},
     hypervisor::{HostSettings, NodeCounts, SystemReserved, TUNNEL_OF_NETDEV},
     kind::{Claim, Column, Kind},
-    parts::is_default,
+    parts::{is_default, number},
     pattern::{LABEL_VALUE, label_value},
     pool::{self, Consumer, PoolNetwork, Sharing, SharingMode},
     rule::{self, Rule},
@@ -40,11 +40,11 @@ pub struct HypervisorClusterSpec {
     #[schemars(length(max = 16), regex(pattern = r"^1\.[0-9]{1,3}(\.[0-9]{1,3})?$"))]
     pub kubernetes_version: Option<String>,
     /// Number of hypervisor nodes.
-    #[serde(default = "default_workers")]
+    #[serde(default = "number::<20>")]
     #[schemars(range(min = 1, max = 10000))]
     pub workers: u32,
     /// Number of nodes that the pool may grow to.
-    #[serde(default = "default_max_workers")]
+    #[serde(default = "number::<100>")]
     #[schemars(range(min = 1, max = 10000))]
     pub max_workers: u32,
     /// The bare metal that the nodes come from.
@@ -68,14 +68,6 @@ pub struct HypervisorClusterSpec {
     /// Memory and disk of each node that are reserved for the system and the agents.
     #[serde(skip_serializing_if = "is_default", default)]
     pub system_reserved: SystemReserved,
-}
-
-fn default_workers() -> u32 {
-    20
-}
-
-fn default_max_workers() -> u32 {
-    100
 }
 
 impl Kind for HypervisorClusterSpec {

@@ -8,7 +8,7 @@ use crate::{
     custom_resource::CustomResource,
     kind::{Column, Kind},
     list,
-    parts::is_default,
+    parts::{is_default, number},
     pattern::{KEY, LABEL, NAME},
     rule::Rule,
 };
@@ -35,16 +35,12 @@ pub struct ShootKubeconfigSpec {
     #[serde(default)]
     pub role: ShootRole,
     /// Seconds that a kubeconfig is requested for. Gardener shortens it to what its API server allows, by default a day.
-    #[serde(default = "day")]
+    #[serde(default = "number::<86_400>")]
     #[schemars(range(min = 600, max = 2_592_000))]
     pub expiration_seconds: u32,
     /// The Secret that gets the kubeconfig.
     #[schemars(extend("x-kubernetes-validations" = [TARGET_STAYS]))]
     pub target: KubeconfigKey,
-}
-
-fn day() -> u32 {
-    86_400
 }
 
 /// A kubeconfig in a Secret of the same namespace.

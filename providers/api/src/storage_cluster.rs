@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     cidr::Ranges,
     kind::{Claim, Column, Kind},
+    parts::number,
     pattern::{LABEL_VALUE, label_value},
     pool::{self, Consumer, PoolName, Sharing, SharingMode},
     rule::{self, Rule},
@@ -39,7 +40,7 @@ pub struct StorageClusterSpec {
     #[schemars(length(max = 16), regex(pattern = r"^1\.[0-9]{1,3}(\.[0-9]{1,3})?$"))]
     pub kubernetes_version: Option<String>,
     /// Number of storage nodes.
-    #[serde(default = "default_workers")]
+    #[serde(default = "number::<5>")]
     #[schemars(range(min = 1, max = 1000))]
     pub workers: u32,
     /// The bare metal that the nodes come from.
@@ -69,10 +70,6 @@ pub struct StorageClusterSpec {
     #[serde(default)]
     #[schemars(extend("x-kubernetes-validations" = [rule::RANGES, rule::DISJOINT]))]
     pub network: Ranges,
-}
-
-fn default_workers() -> u32 {
-    5
 }
 
 impl Kind for StorageClusterSpec {

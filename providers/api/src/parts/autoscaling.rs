@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::number;
+
 /// More replicas of an API when it has much to do (autoscaling/v2). `replicas` are the least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -12,11 +14,7 @@ pub struct Autoscaling {
     pub max_replicas: u32,
     /// How much of the CPU that replicas request they use on average, in percent: above it there are more of them. They must
     /// request some in `resources`.
-    #[serde(default = "most_of_the_time")]
+    #[serde(default = "number::<70>")]
     #[schemars(range(min = 1, max = 1000))]
     pub target_cpu_utilization: u32,
-}
-
-fn most_of_the_time() -> u32 {
-    70
 }

@@ -68,6 +68,11 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// A number that a field has by default.
+pub(crate) fn number<const NUMBER: u32>() -> u32 {
+    NUMBER
+}
+
 /// The name of a variant without fields, as documents have it.
 pub fn name_of(variant: impl Serialize) -> String {
     match serde_json::to_value(variant) {
