@@ -133,7 +133,7 @@ fn evidence(
     let version = options.version.to_string();
     let bill = bom::bill("application", "c5c3", &version, Registry::Cargo, &crates);
     let bill = (BILL.to_owned(), document(&bill));
-    let mut subjects = vec![("c5c3", program.contents())];
+    let mut subjects = vec![("c5c3", program.contents.as_slice())];
     subjects.extend(
         packages
             .iter()
@@ -241,7 +241,7 @@ fn configuration(root: &Path, generation: Generation, options: &Options) -> Resu
         match (dependency.kind, &options.provider_kubernetes) {
             (DependencyKind::Function, _) => {
                 dependency.package = dependency.package.moved_to(&options.registry);
-                dependency.version = options.version.or_later();
+                dependency.version = format!(">={}", options.version);
                 let installed_as = dependency.package.package_name();
                 for composition in documents
                     .iter_mut()

@@ -23,7 +23,8 @@ pub struct Layer {
     compressed: Vec<u8>,
     /// Digest of the tar before compression.
     diff_id: String,
-    annotations: BTreeMap<String, String>,
+    /// Annotations of its descriptor in the manifest.
+    pub annotations: BTreeMap<String, String>,
 }
 
 impl Layer {
@@ -44,27 +45,10 @@ impl Layer {
         })
     }
 
-    /// The layer with an annotation on its descriptor in the manifest.
-    #[must_use]
-    pub fn annotated(mut self, key: &str, value: &str) -> Self {
-        self.annotations.insert(key.to_owned(), value.to_owned());
-        self
-    }
-
     /// Digest of the compressed layer, `sha256:...`.
     pub fn digest(&self) -> String {
         digest(&self.compressed)
     }
-}
-
-/// How a container of the image is run.
-pub struct Entrypoint {
-    /// Program and first arguments.
-    pub command: Vec<String>,
-    /// Numeric, so that a kubelet can check `runAsNonRoot`.
-    pub user: u32,
-    /// TCP ports it listens on.
-    pub ports: Vec<u16>,
 }
 
 /// An image of one platform.
@@ -73,10 +57,8 @@ pub struct Image {
     pub layers: Vec<Layer>,
     /// The processor in OCI's words, such as `amd64`; none for an image without programs.
     pub architecture: Option<&'static str>,
-    /// None for an image that isn't run.
-    pub entrypoint: Option<Entrypoint>,
-    /// Labels of the config.
-    pub labels: BTreeMap<String, String>,
+    /// The labels, and how a container of the image is run.
+    pub run: Value,
 }
 
 impl Image {
@@ -126,21 +108,10 @@ impl Image {
     }
 
     fn config(&self) -> Value {
-        let mut run = json!({ "Labels": self.labels });
-        if let Some(entrypoint) = &self.entrypoint {
-            let ports: BTreeMap<_, _> = entrypoint
-                .ports
-                .iter()
-                .map(|port| (format!("{port}/tcp"), json!({})))
-                .collect();
-            run["Entrypoint"] = json!(entrypoint.command);
-            run["User"] = json!(entrypoint.user.to_string());
-            run["ExposedPorts"] = json!(ports);
-        }
         json!({
             "architecture": self.architecture.unwrap_or_default(),
             "os": self.architecture.map_or("", |_| "linux"),
-            "config": run,
+            "config": self.run,
             "rootfs": { "type": "layers", "diff_ids": self.layers.iter().map(|layer| &layer.diff_id).collect::<Vec<_>>() },
         })
     }

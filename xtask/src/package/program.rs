@@ -6,8 +6,10 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// A Linux program that needs nothing but a kernel: no loader, no libraries.
 pub struct StaticProgram {
-    contents: Vec<u8>,
-    architecture: &'static str,
+    /// The whole file.
+    pub contents: Vec<u8>,
+    /// The processor in OCI's words.
+    pub architecture: &'static str,
 }
 
 impl StaticProgram {
@@ -54,16 +56,6 @@ impl StaticProgram {
             contents,
             architecture,
         })
-    }
-
-    /// The whole file.
-    pub fn contents(&self) -> &[u8] {
-        &self.contents
-    }
-
-    /// The processor in OCI's words.
-    pub fn architecture(&self) -> &'static str {
-        self.architecture
     }
 }
 

@@ -106,13 +106,6 @@ impl<'de> Deserialize<'de> for Location {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version(semver::Version);
 
-impl Version {
-    /// The constraint that this version and later ones meet.
-    pub fn or_later(&self) -> String {
-        format!(">={self}")
-    }
-}
-
 impl FromStr for Version {
     type Err = anyhow::Error;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::oci::{Entrypoint, Image, Layer, READABLE, RUNNABLE};
+use super::oci::{Image, Layer, READABLE, RUNNABLE};
 use super::program::StaticProgram;
 use super::reference::{Location, Version};
 
@@ -14,10 +14,11 @@ const ANNOTATION: &str = "io.crossplane.xpkg";
 const BASE: &str = "base";
 const STREAM: &str = "package.yaml";
 
-/// A user without a name or rights, the same that other images without a shell have.
-const NOBODY: u32 = 65532;
+/// A user without a name or rights, the same that other images without a shell have. A number, so that a kubelet can check
+/// `runAsNonRoot`.
+const NOBODY: &str = "65532";
 /// Where Crossplane calls a function.
-const FUNCTION_PORT: u16 = 9443;
+const FUNCTION_PORT: &str = "9443/tcp";
 
 /// The document that describes a package: `crossplane.yaml` in its source, the first document in what is built.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -114,28 +115,27 @@ impl Package {
     /// # Errors
     /// When a layer can't be put together.
     pub fn image(&self, program: Option<&StaticProgram>, version: &Version) -> io::Result<Image> {
-        let documents =
-            Layer::with_file(STREAM, READABLE, &self.stream()?)?.annotated(ANNOTATION, BASE);
+        let mut documents = Layer::with_file(STREAM, READABLE, &self.stream()?)?;
+        let annotation = (ANNOTATION.to_owned(), BASE.to_owned());
+        documents.annotations.extend([annotation]);
         let mut labels = self.labels(version);
         labels.insert(
             format!("{ANNOTATION}:{}", documents.digest()),
             BASE.to_owned(),
         );
-
+        let mut run = json!({ "Labels": labels });
         let mut layers = Vec::new();
         if let Some(program) = program {
-            layers.push(Layer::with_file("c5c3", RUNNABLE, program.contents())?);
+            layers.push(Layer::with_file("c5c3", RUNNABLE, &program.contents)?);
+            run["Entrypoint"] = json!(["/c5c3", "function"]);
+            run["User"] = json!(NOBODY);
+            run["ExposedPorts"] = json!({ FUNCTION_PORT: {} });
         }
         layers.push(documents);
         Ok(Image {
             layers,
-            architecture: program.map(StaticProgram::architecture),
-            entrypoint: program.map(|_| Entrypoint {
-                command: vec!["/c5c3".to_owned(), "function".to_owned()],
-                user: NOBODY,
-                ports: vec![FUNCTION_PORT],
-            }),
-            labels,
+            architecture: program.map(|program| program.architecture),
+            run,
         })
     }
 
