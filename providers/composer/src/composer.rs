@@ -104,10 +104,8 @@ impl<C: Composer + Send + Sync> Operator for C {
             return deletion::compose(kind, &uses, resource, observed);
         }
         let subject = Subject::<C::Spec>::deserialize(resource).map_err(|error| {
-            Failure::new(
-                Reason::Invalid,
-                format!("the resource can't be understood: {error}"),
-            )
+            let message = format!("the resource can't be understood: {error}");
+            Failure::new(Reason::Invalid, message)
         })?;
         if !subject.is_deleted()
             && let Some(problem) = Resources::problem_within(&resource["spec"], "spec")

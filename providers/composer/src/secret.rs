@@ -49,10 +49,8 @@ impl SecretValues {
         purpose: &str,
     ) -> Result<Self, Progress> {
         observed.body::<Self>(namespace, name).required(|| {
-            Progress::waiting(
-                Reason::WaitingFor("Secret"),
-                format!("waits for Secret {name} with {purpose}"),
-            )
+            let message = format!("waits for Secret {name} with {purpose}");
+            Progress::waiting(Reason::WaitingFor("Secret"), message)
         })
     }
 

@@ -72,10 +72,8 @@ pub fn credentials(
     desired: &mut DesiredState,
 ) -> Result<Progress, Failure> {
     let Some(schedule) = Cron::parse(MONTHLY) else {
-        return Err(Failure::new(
-            Reason::InternalError,
-            format!("{MONTHLY} is not a valid schedule"),
-        ));
+        let message = format!("{MONTHLY} is not a valid schedule");
+        return Err(Failure::new(Reason::InternalError, message));
     };
     let keys = match Keys::read(service, Purpose::Credentials, desired) {
         Ok(keys) => keys,

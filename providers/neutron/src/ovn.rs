@@ -161,10 +161,9 @@ fn endpoints(service: &Service<'_>, wanted: &neutron::Ovn) -> Prerequisite<(Stri
         .northbound
         .zip(endpoints.southbound)
         .ok_or_else(|| {
-            Progress::waiting(
-                WAITING,
-                format!("waits for {key} to have endpoints of both databases in its status"),
-            )
+            let message =
+                format!("waits for {key} to have endpoints of both databases in its status");
+            Progress::waiting(WAITING, message)
         })
 }
 

@@ -48,10 +48,8 @@ pub fn unread() -> Progress {
 
 /// What hypervisors wait for, which get a release last.
 pub fn waits_for_pods(service: &Service<'_>) -> Progress {
-    Progress::waiting(
-        Reason::WaitingFor("Component"),
-        format!("waits until all of Nova runs {}", service.image),
-    )
+    let message = format!("waits until all of Nova runs {}", service.image);
+    Progress::waiting(Reason::WaitingFor("Component"), message)
 }
 
 /// Keeps the Job that waits for nova-compute.

@@ -179,10 +179,8 @@ fn found(service: &Service<'_>) -> Prerequisite<String> {
         .and_then(|keystone| keystone.status.endpoint)
         .map(|endpoint| format!("{endpoint}/v3"))
         .ok_or_else(|| {
-            Progress::waiting(
-                Reason::WaitingFor("Keystone"),
-                format!("waits for Keystone {KEYSTONE} to have an endpoint"),
-            )
+            let message = format!("waits for Keystone {KEYSTONE} to have an endpoint");
+            Progress::waiting(Reason::WaitingFor("Keystone"), message)
         })
 }
 

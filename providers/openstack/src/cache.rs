@@ -65,10 +65,8 @@ pub fn cache(service: &Service<'_>, cache: &Cache) -> Prerequisite<Vec<CacheServ
         .map_or(MEMCACHED, |cluster| &cluster.name);
     let set = service.body::<StatefulSet>(name);
     let waiting = || {
-        Progress::waiting(
-            Reason::WaitingFor("Cache"),
-            format!("waits for StatefulSet {name}"),
-        )
+        let message = format!("waits for StatefulSet {name}");
+        Progress::waiting(Reason::WaitingFor("Cache"), message)
     };
     let set = set.required(waiting)?.spec;
     let headless = set.service_name.unwrap_or_else(|| name.to_owned());

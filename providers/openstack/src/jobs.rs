@@ -278,10 +278,9 @@ impl<'a> Jobs<'a> {
         let failed = status.failed.filter(|failed| *failed > 0)?;
         let name = &job.metadata.name;
         let (hint, tries) = (self.hint(task, name), TRIES + 1);
-        Some(Progress::failing(
-            Reason::JobFailing,
-            format!("Job {name} has failed {failed} of {tries} times, and is tried again: {hint}"),
-        ))
+        let message =
+            format!("Job {name} has failed {failed} of {tries} times, and is tried again: {hint}");
+        Some(Progress::failing(Reason::JobFailing, message))
     }
 
     /// What may have failed, and how to find out.

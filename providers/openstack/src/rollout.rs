@@ -272,10 +272,9 @@ pub(crate) fn former_part(service: &Service<'_>, desired: &DesiredState) -> Opti
         .find_map(|kind| match service.keys(kind, &label_pairs(&labels)) {
             Lookup::Found(keys) => {
                 let former = keys.into_iter().find(|key| !desired.wants(key))?;
-                Some(Progress::waiting(
-                    Reason::WaitingFor(kind.kind),
-                    format!("waits for the former {former}, whose pods terminate; {LOST}"),
-                ))
+                let message =
+                    format!("waits for the former {former}, whose pods terminate; {LOST}");
+                Some(Progress::waiting(Reason::WaitingFor(kind.kind), message))
             }
             Lookup::Missing => None,
             Lookup::Unknown(message) => Some(Progress::unknown(&message)),
@@ -309,10 +308,8 @@ fn progress(
     let service = component.service;
     let seen = match seen {
         Lookup::Found(seen) if seen.is_deleted => {
-            return Progress::waiting(
-                Reason::Starting,
-                format!("waits for {kind} {name}, whose former pods terminate; {LOST}"),
-            );
+            let message = format!("waits for {kind} {name}, whose former pods terminate; {LOST}");
+            return Progress::waiting(Reason::Starting, message);
         }
         Lookup::Found(seen) => seen,
         Lookup::Missing => {

@@ -209,8 +209,6 @@ fn waits(what: &str, why: &str) -> Progress {
         "" => String::new(),
         why => format!(": {why}"),
     };
-    Progress::waiting(
-        Reason::WaitingFor("Gateway"),
-        format!("waits for {what}{why}"),
-    )
+    let message = format!("waits for {what}{why}");
+    Progress::waiting(Reason::WaitingFor("Gateway"), message)
 }

@@ -100,10 +100,9 @@ fn taken(
     }
     let pick = |key: &String| {
         let value = values.remove(key).ok_or_else(|| {
-            Progress::failed(
-                Reason::InvalidSecret,
-                format!("Secret {name} has no key {key}: add it, or take it off spec.sources"),
-            )
+            let message =
+                format!("Secret {name} has no key {key}: add it, or take it off spec.sources");
+            Progress::failed(Reason::InvalidSecret, message)
         })?;
         Ok((key.clone(), value))
     };

@@ -143,10 +143,8 @@ fn place(
     if regions.get(&endpoint) == Some(&region) {
         return Progress::Ready;
     }
-    let progress = Progress::waiting(
-        Reason::WaitingFor("Keystone"),
-        format!("waits for endpoint {name} to be in region {region}"),
-    );
+    let message = format!("waits for endpoint {name} to be in region {region}");
+    let progress = Progress::waiting(Reason::WaitingFor("Keystone"), message);
     korc.change(Change::Place { endpoint, region });
     progress
 }

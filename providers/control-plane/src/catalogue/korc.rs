@@ -239,8 +239,6 @@ pub(super) fn details(key: &Key) -> String {
 }
 
 pub(super) fn waiting(key: &Key, why: &str) -> Progress {
-    Progress::waiting(
-        Reason::WaitingFor("KORC"),
-        format!("waits for {key} of K-ORC: {why}"),
-    )
+    let message = format!("waits for {key} of K-ORC: {why}");
+    Progress::waiting(Reason::WaitingFor("KORC"), message)
 }

@@ -148,10 +148,8 @@ fn revoke(
         role: ADMIN.to_owned(),
         scope: scope.clone(),
     });
-    Progress::waiting(
-        Reason::WaitingFor("Keystone"),
-        format!("waits for user {TENANT} to lose the role {ADMIN} in {scope}"),
-    )
+    let message = format!("waits for user {TENANT} to lose the role {ADMIN} in {scope}");
+    Progress::waiting(Reason::WaitingFor("Keystone"), message)
 }
 
 /// The clouds.yaml by which the tenant reaches the control plane from outside.

@@ -80,10 +80,8 @@ impl Jobs<'_> {
         let job = match self.service.get::<ObservedCronJob>(&name) {
             Lookup::Found(job) => job,
             Lookup::Missing => {
-                return Progress::waiting(
-                    Reason::WaitingFor("Job"),
-                    format!("waits for CronJob {name}"),
-                );
+                let message = format!("waits for CronJob {name}");
+                return Progress::waiting(Reason::WaitingFor("Job"), message);
             }
             Lookup::Unknown(message) => {
                 self.keep_files(desired);
