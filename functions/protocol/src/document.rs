@@ -14,6 +14,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use error::DocumentError;
+use error::Result;
 pub use items::{Item, Items};
 use read::Unknown;
 use wire::Kind;

@@ -11,6 +11,9 @@ const LONGEST_SHOWN: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentError(Box<Fault>);
 
+/// What is read or written, or why it cannot be.
+pub(super) type Result<T, E = DocumentError> = std::result::Result<T, E>;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fault {
     path: String,

@@ -1,6 +1,6 @@
 //! Numbers are f64 on the wire; up to 2^53 that is exact for integers.
 
-use super::DocumentError;
+use super::{DocumentError, Result};
 
 /// 2^53: every integer up to this has an f64 of its own.
 const EXACT: u64 = 1 << 53;
@@ -14,7 +14,7 @@ pub(super) enum Number {
 
 impl Number {
     /// Integers where there is no fraction and no doubt which one is meant.
-    pub(super) fn of(value: f64) -> Result<Self, DocumentError> {
+    pub(super) fn of(value: f64) -> Result<Self> {
         let value = finite(value)?;
         if value.fract() != 0.0 || value.abs() > EXACT as f64 {
             Ok(Self::Float(value))
@@ -27,7 +27,7 @@ impl Number {
 }
 
 /// Refuses NaN and the infinities: JSON has none.
-pub(super) fn finite(value: f64) -> Result<f64, DocumentError> {
+pub(super) fn finite(value: f64) -> Result<f64> {
     if value.is_finite() {
         Ok(value)
     } else {
@@ -38,7 +38,7 @@ pub(super) fn finite(value: f64) -> Result<f64, DocumentError> {
 }
 
 /// The wire form of an integer, where it is exact.
-pub(super) fn exact(value: i128) -> Result<f64, DocumentError> {
+pub(super) fn exact(value: i128) -> Result<f64> {
     if value.unsigned_abs() <= u128::from(EXACT) {
         Ok(value as f64)
     } else {

@@ -7,9 +7,9 @@ mod keys;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::DocumentError;
 use super::number::{Number, finite};
 use super::wire::{Kind, text};
+use super::{DocumentError, Result};
 use collections::{Fields, Items};
 
 /// How deep a document may nest: far deeper than any manifest, and safe for any stack.
@@ -34,10 +34,7 @@ pub(super) enum Unknown {
 }
 
 /// Reads a value into a type.
-pub(super) fn value<'de, T: Deserialize<'de>>(
-    kind: Kind<'de>,
-    unknown: Unknown,
-) -> Result<T, DocumentError> {
+pub(super) fn value<'de, T: Deserialize<'de>>(kind: Kind<'de>, unknown: Unknown) -> Result<T> {
     let reader = |keys| Reader {
         kind,
         within: Within {
@@ -83,7 +80,7 @@ struct Within {
 }
 
 impl Within {
-    fn one_deeper(self) -> Result<Self, DocumentError> {
+    fn one_deeper(self) -> Result<Self> {
         let levels_left = self.levels_left.checked_sub(1);
         levels_left
             .map(|levels_left| Self {
@@ -93,11 +90,7 @@ impl Within {
             .ok_or_else(|| DocumentError::new(format!("nested more than {DEEPEST} levels deep")))
     }
 
-    fn read<'de, S: DeserializeSeed<'de>>(
-        self,
-        value: &'de [u8],
-        seed: S,
-    ) -> Result<S::Value, DocumentError> {
+    fn read<'de, S: DeserializeSeed<'de>>(self, value: &'de [u8], seed: S) -> Result<S::Value> {
         seed.deserialize(Reader {
             kind: Kind::of(value)?,
             within: self,
@@ -108,7 +101,7 @@ impl Within {
 impl<'de> Deserializer<'de> for Reader<'de> {
     type Error = DocumentError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.kind {
             Kind::Null => visitor.visit_unit(),
             Kind::Number(value) => match Number::of(value)? {
@@ -123,18 +116,18 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.kind {
             Kind::Number(value) => visitor.visit_f64(finite(value)?),
             _ => self.deserialize_any(visitor),
         }
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         self.deserialize_f64(visitor)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.kind {
             Kind::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
@@ -143,25 +136,22 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _name: &'static str,
+        _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, DocumentError> {
+    ) -> Result<V::Value> {
         visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        _name: &'static str,
-        _variants: &'static [&'static str],
+        _: &'static str,
+        _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, DocumentError> {
+    ) -> Result<V::Value> {
         self.read_enum(visitor)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(
-        self,
-        visitor: V,
-    ) -> Result<V::Value, DocumentError> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.within.unknown {
             Unknown::Skipped => visitor.visit_unit(),
             Unknown::Refused => Err(DocumentError::new("unknown field")),

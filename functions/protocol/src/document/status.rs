@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::wire::{self, Entry, Fields, Kind};
-use super::{Document, DocumentError};
+use super::{Document, Result};
 
 const STATUS: &[u8] = b"status";
 
@@ -16,10 +16,7 @@ impl Document {
 
     /// `{"status": status}`, on top of what an earlier step wants: all of its fields stay, except those of its status
     /// that are in `status` as well.
-    pub(crate) fn with_status(
-        earlier: Option<&Self>,
-        status: &Self,
-    ) -> Result<Self, DocumentError> {
+    pub(crate) fn with_status(earlier: Option<&Self>, status: &Self) -> Result<Self> {
         let mut entries = Vec::new();
         let mut earlier_status = None;
         let mut fields = Fields(earlier.map_or(&[], |earlier| &earlier.entries));

@@ -4,7 +4,7 @@
 //! 1, number_value = 2, string_value = 3, bool_value = 4, struct_value = 5, list_value = 6 } }`; a map entry is a message
 //! with the key in field 1 and the value in field 2.
 
-use super::DocumentError;
+use super::{DocumentError, Result};
 
 /// A field's key on the wire: its number and wire type.
 pub(super) const ENTRY: u8 = 0x0a;
@@ -49,7 +49,7 @@ pub(super) struct Entry<'de> {
 }
 
 impl<'de> Fields<'de> {
-    fn varint(&mut self) -> Result<u64, DocumentError> {
+    fn varint(&mut self) -> Result<u64> {
         match self.0.split_first() {
             // All keys and most lengths are one byte.
             Some((byte, rest)) if *byte < 0x80 => {
@@ -60,7 +60,7 @@ impl<'de> Fields<'de> {
         }
     }
 
-    fn long_varint(&mut self) -> Result<u64, DocumentError> {
+    fn long_varint(&mut self) -> Result<u64> {
         let mut value = 0;
         for shift in (0..u64::BITS).step_by(7) {
             let [byte] = self.array()?;
@@ -76,7 +76,7 @@ impl<'de> Fields<'de> {
         Err(DocumentError::malformed("a number has too many bytes"))
     }
 
-    fn take(&mut self, length: u64) -> Result<&'de [u8], DocumentError> {
+    fn take(&mut self, length: u64) -> Result<&'de [u8]> {
         let taken = usize::try_from(length)
             .ok()
             .and_then(|length| self.0.split_at_checked(length));
@@ -85,7 +85,7 @@ impl<'de> Fields<'de> {
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], DocumentError> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let (array, rest) = self
             .0
             .split_first_chunk()
@@ -95,7 +95,7 @@ impl<'de> Fields<'de> {
     }
 
     /// The next field's number and content.
-    pub(super) fn next(&mut self) -> Result<Option<(u64, Payload<'de>)>, DocumentError> {
+    pub(super) fn next(&mut self) -> Result<Option<(u64, Payload<'de>)>> {
         if self.0.is_empty() {
             return Ok(None);
         }
@@ -117,7 +117,7 @@ impl<'de> Fields<'de> {
     }
 
     /// The next occurrence of field 1 that is a message; fields of other numbers are skipped.
-    pub(super) fn next_message(&mut self) -> Result<Option<&'de [u8]>, DocumentError> {
+    pub(super) fn next_message(&mut self) -> Result<Option<&'de [u8]>> {
         while let Some((number, payload)) = self.next()? {
             match (number, payload) {
                 (1, Payload::Bytes(bytes)) => return Ok(Some(bytes)),
@@ -129,13 +129,13 @@ impl<'de> Fields<'de> {
     }
 
     /// The next entry of a `Struct`.
-    pub(super) fn next_entry(&mut self) -> Result<Option<Entry<'de>>, DocumentError> {
+    pub(super) fn next_entry(&mut self) -> Result<Option<Entry<'de>>> {
         self.next_message()?.map(Entry::of).transpose()
     }
 }
 
 impl<'de> Entry<'de> {
-    fn of(bytes: &'de [u8]) -> Result<Self, DocumentError> {
+    fn of(bytes: &'de [u8]) -> Result<Self> {
         let mut fields = Fields(bytes);
         let mut key = None;
         let mut value = None;
@@ -163,7 +163,7 @@ impl<'de> Entry<'de> {
 
 impl<'de> Kind<'de> {
     /// Reads the kind of a `Value`. One without a kind is null.
-    pub(super) fn of(bytes: &'de [u8]) -> Result<Self, DocumentError> {
+    pub(super) fn of(bytes: &'de [u8]) -> Result<Self> {
         let mut fields = Fields(bytes);
         let mut found = None;
         while let Some((number, payload)) = fields.next()? {
@@ -190,7 +190,7 @@ fn wrong_type() -> DocumentError {
 }
 
 /// Text on the wire is UTF-8.
-pub(super) fn text(bytes: &[u8]) -> Result<&str, DocumentError> {
+pub(super) fn text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| DocumentError::malformed("a string is not UTF-8"))
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
 
 use super::keys::KeyReader;
-use super::{DocumentError, Keys, Within};
+use super::{DocumentError, Keys, Result, Within};
 use crate::document::wire::{self, Entry, text};
 
 /// The fields of an object.
@@ -28,7 +28,7 @@ pub(super) struct Items<'de> {
 }
 
 impl<'de> Fields<'de> {
-    pub(super) fn of(entries: &'de [u8], within: Within) -> Result<Self, DocumentError> {
+    pub(super) fn of(entries: &'de [u8], within: Within) -> Result<Self> {
         let entries = wire::Fields(entries);
         let last = match within.keys {
             Keys::Unique => None,
@@ -42,7 +42,7 @@ impl<'de> Fields<'de> {
         })
     }
 
-    pub(super) fn next_entry(&mut self) -> Result<Option<Entry<'de>>, DocumentError> {
+    pub(super) fn next_entry(&mut self) -> Result<Option<Entry<'de>>> {
         while let Some(entry) = self.entries.next_entry()? {
             if self
                 .last
@@ -61,7 +61,7 @@ impl<'de> Fields<'de> {
 }
 
 impl<'de> LastEntries<'de> {
-    fn of(mut entries: wire::Fields<'de>) -> Result<Self, DocumentError> {
+    fn of(mut entries: wire::Fields<'de>) -> Result<Self> {
         let mut last = BTreeMap::new();
         while let Some(entry) = entries.next_entry()? {
             last.insert(entry.key, entries.0.len());
@@ -77,10 +77,7 @@ impl<'de> LastEntries<'de> {
 impl<'de> MapAccess<'de> for Fields<'de> {
     type Error = DocumentError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, DocumentError> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
         self.pending = self.next_entry()?;
         let Some(entry) = self.pending else {
             return Ok(None);
@@ -91,10 +88,7 @@ impl<'de> MapAccess<'de> for Fields<'de> {
             .map_err(|error| error.in_field(key))
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<S::Value, DocumentError> {
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value> {
         let entry = self
             .pending
             .take()
@@ -109,7 +103,7 @@ impl<'de> MapAccess<'de> for Fields<'de> {
 }
 
 impl<'de> Items<'de> {
-    pub(super) fn of(items: &'de [u8], within: Within) -> Result<Self, DocumentError> {
+    pub(super) fn of(items: &'de [u8], within: Within) -> Result<Self> {
         Ok(Self {
             items: wire::Fields(items),
             index: 0,
@@ -121,10 +115,7 @@ impl<'de> Items<'de> {
 impl<'de> SeqAccess<'de> for Items<'de> {
     type Error = DocumentError;
 
-    fn next_element_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, DocumentError> {
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
         let Some(item) = self.items.next_message()? else {
             return Ok(None);
         };

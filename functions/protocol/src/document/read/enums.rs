@@ -4,13 +4,13 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visitor};
 
 use super::collections::Fields;
-use super::{DocumentError, Reader, unexpected};
+use super::{DocumentError, Reader, Result, unexpected};
 use crate::document::wire::{Kind, text};
 
 const EXPECTED: &str = "a string or an object with one field";
 
 impl<'de> Reader<'de> {
-    pub(super) fn read_enum<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {
+    pub(super) fn read_enum<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.kind {
             Kind::String(bytes) => {
                 visitor.visit_enum(BorrowedStrDeserializer::<DocumentError>::new(text(bytes)?))
@@ -43,10 +43,7 @@ impl<'de> EnumAccess<'de> for Variant<'de> {
     type Error = DocumentError;
     type Variant = Reader<'de>;
 
-    fn variant_seed<S: DeserializeSeed<'de>>(
-        self,
-        seed: S,
-    ) -> Result<(S::Value, Reader<'de>), DocumentError> {
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Reader<'de>)> {
         let name = seed.deserialize(BorrowedStrDeserializer::<DocumentError>::new(self.name))?;
         Ok((name, self.content))
     }
@@ -55,33 +52,26 @@ impl<'de> EnumAccess<'de> for Variant<'de> {
 impl<'de> VariantAccess<'de> for Reader<'de> {
     type Error = DocumentError;
 
-    fn unit_variant(self) -> Result<(), DocumentError> {
+    fn unit_variant(self) -> Result<()> {
         match self.kind {
             Kind::Null => Ok(()),
             _ => Err(unexpected(self.kind, &"null")),
         }
     }
 
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(
-        self,
-        seed: S,
-    ) -> Result<S::Value, DocumentError> {
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value> {
         seed.deserialize(self)
     }
 
-    fn tuple_variant<V: Visitor<'de>>(
-        self,
-        _length: usize,
-        visitor: V,
-    ) -> Result<V::Value, DocumentError> {
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
         self.deserialize_seq(visitor)
     }
 
     fn struct_variant<V: Visitor<'de>>(
         self,
-        _fields: &'static [&'static str],
+        _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, DocumentError> {
+    ) -> Result<V::Value> {
         self.deserialize_map(visitor)
     }
 }

@@ -4,14 +4,14 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::DocumentError;
+use super::{DocumentError, Result};
 
 pub(super) struct KeyReader<'de>(pub(super) &'de str);
 
 /// Reads a key that is the text of a number or a bool.
 macro_rules! parsed {
     ($($method:ident $visit:ident $expected:literal,)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
             match self.0.parse() {
                 Ok(value) => visitor.$visit(value),
                 Err(_) => Err(DocumentError::invalid_type(Unexpected::Str(self.0), &$expected)),
@@ -23,7 +23,7 @@ macro_rules! parsed {
 impl<'de> Deserializer<'de> for KeyReader<'de> {
     type Error = DocumentError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         visitor.visit_borrowed_str(self.0)
     }
 
@@ -41,24 +41,24 @@ impl<'de> Deserializer<'de> for KeyReader<'de> {
         deserialize_u128 visit_u128 "an integer",
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         visitor.visit_some(self)
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _name: &'static str,
+        _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, DocumentError> {
+    ) -> Result<V::Value> {
         visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        _name: &'static str,
-        _variants: &'static [&'static str],
+        _: &'static str,
+        _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, DocumentError> {
+    ) -> Result<V::Value> {
         visitor.visit_enum(BorrowedStrDeserializer::<DocumentError>::new(self.0))
     }
 

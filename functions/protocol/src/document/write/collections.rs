@@ -5,7 +5,7 @@ use serde::ser::{
     SerializeTupleStruct, SerializeTupleVariant,
 };
 
-use super::{DocumentError, Writer};
+use super::{DocumentError, Result, Writer};
 use crate::document::wire::{self, Fields, Kind, Payload};
 
 /// Writes the fields of an object.
@@ -66,17 +66,13 @@ impl<'a> FieldsWriter<'a> {
         self.nesting.close(self.out);
     }
 
-    pub(super) fn field<T: Serialize + ?Sized>(
-        &mut self,
-        key: &str,
-        value: &T,
-    ) -> Result<(), DocumentError> {
+    pub(super) fn field<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<()> {
         self.entry = wire::open(self.out, wire::ENTRY);
         wire::put_text_key(self.out, key);
         self.value(value).map_err(|error| error.in_field(key))
     }
 
-    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DocumentError> {
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         let start = wire::open(self.out, wire::ENTRY_VALUE);
         value.serialize(Writer(self.out))?;
         wire::close(self.out, start);
@@ -95,7 +91,7 @@ impl<'a> ItemsWriter<'a> {
         }
     }
 
-    fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DocumentError> {
+    fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         let start = wire::open(self.out, wire::ITEM);
         value
             .serialize(Writer(self.out))
@@ -115,7 +111,7 @@ impl SerializeMap for FieldsWriter<'_> {
     type Error = DocumentError;
 
     /// A number or a bool is written as its text, as serde_json does.
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), DocumentError> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
         self.entry = wire::open(self.out, wire::ENTRY);
         let start = self.out.len();
         key.serialize(Writer(self.out))?;
@@ -139,7 +135,7 @@ impl SerializeMap for FieldsWriter<'_> {
         Ok(())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DocumentError> {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         let key = self.entry..self.out.len();
         self.value(value)
             .map_err(|error| match Fields(&self.out[key]).next() {
@@ -148,7 +144,7 @@ impl SerializeMap for FieldsWriter<'_> {
             })
     }
 
-    fn end(self) -> Result<(), DocumentError> {
+    fn end(self) -> Result<()> {
         self.close();
         Ok(())
     }
@@ -165,11 +161,11 @@ macro_rules! collections {
                 &mut self,
                 $($key: &'static str,)?
                 value: &T,
-            ) -> Result<(), DocumentError> {
+            ) -> Result<()> {
                 self.$part($($key,)? value)
             }
 
-            fn end(self) -> Result<(), DocumentError> {
+            fn end(self) -> Result<()> {
                 self.close();
                 Ok(())
             }
