@@ -6,9 +6,8 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
-use std::str::FromStr;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use jiff::{Timestamp, tz::TimeZone};
 
 use crate::files::read;
@@ -93,47 +92,33 @@ impl Outcome {
             .find(|(outcome, _)| *outcome == self)
             .map_or("", |(_, word)| word)
     }
-}
 
-impl FromStr for Outcome {
-    type Err = anyhow::Error;
-
-    fn from_str(word: &str) -> Result<Self> {
-        match Self::ALL.into_iter().find(|(_, known)| *known == word) {
-            Some((outcome, _)) => Ok(outcome),
-            None => bail!("{word:?} is not an outcome"),
-        }
+    /// Which outcome a word stands for.
+    pub fn of(word: &str) -> Option<Self> {
+        let (outcome, _) = Self::ALL.into_iter().find(|(_, known)| *known == word)?;
+        Some(outcome)
     }
 }
 
-impl fmt::Display for Record {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            at,
-            tree,
-            name,
-            outcome,
-            seconds,
-        } = self;
-        let outcome = outcome.word();
-        write!(formatter, "{at}\t{tree}\t{name}\t{outcome}\t{seconds}")
+impl Record {
+    fn line(&self) -> String {
+        let Self { at, tree, name, .. } = self;
+        let (outcome, seconds) = (self.outcome.word(), self.seconds);
+        format!("{at}\t{tree}\t{name}\t{outcome}\t{seconds}\n")
     }
-}
 
-impl FromStr for Record {
-    type Err = anyhow::Error;
-
-    fn from_str(line: &str) -> Result<Self> {
+    /// What a line says. What another version of this program wrote otherwise is as good as never run.
+    fn of(line: &str) -> Option<Self> {
         let columns: Vec<&str> = line.split('\t').collect();
         let [at, tree, name, outcome, seconds] = columns[..] else {
-            bail!("{line:?} is not a record")
+            return None;
         };
-        Ok(Self {
-            at: at.parse()?,
+        Some(Self {
+            at: at.parse().ok()?,
             tree: Tree(tree.to_owned()),
             name: name.to_owned(),
-            outcome: outcome.parse()?,
-            seconds: seconds.parse()?,
+            outcome: Outcome::of(outcome)?,
+            seconds: seconds.parse().ok()?,
         })
     }
 }
@@ -152,8 +137,7 @@ impl Results {
             true => read(&file)?,
             false => String::new(),
         };
-        // What another version of this program wrote otherwise is as good as never run.
-        let records = text.lines().filter_map(|line| line.parse().ok()).collect();
+        let records = text.lines().filter_map(Record::of).collect();
         Ok(Self { file, records })
     }
 
@@ -175,7 +159,7 @@ impl Results {
             .open(&self.file)
             .with_context(|| format!("cannot write {}", self.file.display()))?;
         // In one write, so that two runs don't mix their lines.
-        file.write_all(format!("{record}\n").as_bytes())?;
+        file.write_all(record.line().as_bytes())?;
         self.records.push(record);
         Ok(())
     }

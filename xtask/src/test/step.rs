@@ -114,7 +114,7 @@ impl Took {
             duration: Duration::from_secs(took.parse().ok()?),
             budget: Duration::from_secs(budget.parse().ok()?),
         };
-        Some((took, outcome.parse().ok()?))
+        Some((took, Outcome::of(outcome)?))
     }
 }
 
