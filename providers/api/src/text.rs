@@ -1,7 +1,8 @@
 //! Values that documents have as texts.
 
 /// Implements the conversions of a type from and to a text, by its `parse` and its `Display`, and its schema. Declares the error of a text
-/// that can't be parsed, which says what the text is not and in which form to write it.
+/// that can't be parsed, which says what the text is not and in which form to write it. A type with an error of its own has `FromStr`
+/// already.
 macro_rules! textual {
     ($type:ident, $error:ident($what:literal, $form:ident), $schema:tt) => {
         #[doc = concat!("Why a text is not ", $what, ".")]
@@ -21,6 +22,9 @@ macro_rules! textual {
             }
         }
 
+        $crate::text::textual!($type, $error, $schema);
+    };
+    ($type:ident, $error:ident, $schema:tt) => {
         impl TryFrom<String> for $type {
             type Error = $error;
 

@@ -132,35 +132,19 @@ impl FromStr for ImageUrl {
     }
 }
 
-impl TryFrom<String> for ImageUrl {
-    type Error = ImageUrlError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
+impl fmt::Display for ImageUrl {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
     }
 }
 
-impl From<ImageUrl> for String {
-    fn from(url: ImageUrl) -> Self {
-        url.0
-    }
-}
-
-impl JsonSchema for ImageUrl {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ImageUrl".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string",
-            // The API server shows what doesn't match a pattern, but not what a rule refuses.
-            "pattern": "^[!-~]+$",
-            "maxLength": 1024,
-            "x-kubernetes-validations": [IMAGE_URL],
-        })
-    }
-}
+textual!(ImageUrl, ImageUrlError, {
+    "type": "string",
+    // The API server shows what doesn't match a pattern, but not what a rule refuses.
+    "pattern": "^[!-~]+$",
+    "maxLength": 1024,
+    "x-kubernetes-validations": [IMAGE_URL],
+});
 
 /// Whether a text is an https URL of something on a host. No segment of its path is empty or begins with a dot.
 fn is_url(text: &str) -> bool {
