@@ -105,10 +105,7 @@ impl Config {
 
     /// Returns the file with secrets masked.
     pub fn masked(&self) -> String {
-        self.written(|values, line| match values.secret {
-            true => STARS,
-            false => line,
-        })
+        self.written(|values, line| if values.secret { STARS } else { line })
     }
 
     fn written<'c>(&'c self, show: impl Fn(&Values, &'c str) -> &'c str) -> String {

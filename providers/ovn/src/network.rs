@@ -147,10 +147,7 @@ impl<'a> Network<'a> {
 
     /// How OVSDB writes connections: `ssl` or `tcp`.
     pub(crate) fn protocol(&self) -> &'static str {
-        match self.spec.tls.enabled {
-            true => "ssl",
-            false => "tcp",
-        }
+        if self.spec.tls.enabled { "ssl" } else { "tcp" }
     }
 
     /// The name within the cluster of a Service.

@@ -73,10 +73,7 @@ pub fn accepted(
         ),
     };
     let is_refused = obstacle.is_some() || spec.max_workers < needed;
-    let keep = |wanted: u32, last: u32| match is_refused {
-        true => wanted.max(last),
-        false => wanted,
-    };
+    let keep = |wanted: u32, last: u32| if is_refused { wanted.max(last) } else { wanted };
     let maximum = keep(spec.max_workers, last.maximum);
     let minimum = keep(spec.workers, last.minimum).max(needed).min(maximum);
 
@@ -115,10 +112,7 @@ fn groups<'a>(
         .map(|group| (group.name.as_str(), group))
         .collect();
     let number = last.groups.len();
-    let lower = |wanted: u32, last: u32| match wanted < last {
-        true => wanted,
-        false => u32::MAX,
-    };
+    let lower = |wanted: u32, last: u32| if wanted < last { wanted } else { u32::MAX };
     let limit = lower(spec.workers, last.minimum).min(lower(spec.max_workers, last.maximum));
     let limits = divided(limit, number);
     let maxima = divided(spec.max_workers, number);
