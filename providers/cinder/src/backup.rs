@@ -80,7 +80,7 @@ impl Place {
                     .secret("backup_s3_store_access_key", &bucket.access_key)
                     .secret("backup_s3_store_secret_key", &bucket.secret_key);
                 if let Some(authority) = &bucket.authority {
-                    let path = format!("{}/{AUTHORITY}", service.definition.folder);
+                    let path = service.definition.file(AUTHORITY);
                     section.set("backup_s3_ca_cert_file", path);
                     files.text(AUTHORITY, authority);
                 }

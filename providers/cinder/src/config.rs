@@ -2,11 +2,11 @@
 
 use c5c3_api::cinder::CinderSpec;
 use provider_openstack::{
-    Config, Database, Files, KeystoneAccess, Messaging, Owned, Policy, Release, Service,
+    CINDER, Config, Database, Files, KeystoneAccess, Messaging, Owned, Policy, Release, Service,
     owned_options,
 };
 
-use crate::{file, locks};
+use crate::{CONFIG, locks};
 
 /// Since when Cinder calls Glance as its own user where a user's token doesn't suffice.
 const GLANCE_SECTION: Release = Release::new(2025, 2);
@@ -148,7 +148,7 @@ impl Facts<'_> {
         for name in ["cinder_sys_admin", "privsep_osbrick"] {
             config.section(name).set("capabilities", "").set(
                 "helper_command",
-                format!("privsep-helper --config-file {}", file()),
+                format!("privsep-helper --config-file {}", CINDER.file(CONFIG)),
             );
         }
         config

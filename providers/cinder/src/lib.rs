@@ -128,11 +128,6 @@ fn program(files: Source, state: Source) -> Program {
     locks::mount(program, files)
 }
 
-/// The path of the configuration file in a pod.
-fn file() -> String {
-    format!("{}/{CONFIG}", CINDER.folder)
-}
-
 fn workload(
     facts: &Facts<'_>,
     backends: &[Backend<'_>],
@@ -148,7 +143,7 @@ fn workload(
         files.compose(service, desired).source(),
         Source::EmptyDir { size_limit: None },
     );
-    let file = file();
+    let file = CINDER.file(CONFIG);
     let migration = |name, phase, words: &[&str]| Migration {
         name,
         phase,
@@ -205,7 +200,7 @@ fn members(
     let program = program(files.clone(), Source::Images)
         // os-brick looks for keys only here.
         .mount("ceph", backends::CEPH, files)
-        .reading(name, &file(), &[])
+        .reading(name, &CINDER.file(CONFIG), &[])
         .field(HOST, "metadata.name");
     facts.bus.watched(component, program)
 }

@@ -93,7 +93,7 @@ fn workload(
     files.config(CONFIG, &config);
     let files = files.compose(service, desired);
     let program = Program::default().mount("config", GLANCE.folder, files.source());
-    let file = format!("{}/{CONFIG}", GLANCE.folder);
+    let file = GLANCE.file(CONFIG);
     let migration = |name, phase, after, words: &[&str]| Migration {
         name,
         phase,

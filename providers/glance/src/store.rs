@@ -180,10 +180,7 @@ impl Store {
                     .secret("s3_store_secret_key", &bucket.secret_key);
                 if let Some(authority) = &bucket.authority {
                     let name = format!("{}.ca.crt", self.id);
-                    section.set(
-                        "s3_store_cacert",
-                        format!("{}/{name}", service.definition.folder),
-                    );
+                    section.set("s3_store_cacert", service.definition.file(&name));
                     files.text(&name, authority);
                 }
             }

@@ -4,9 +4,9 @@
 use c5c3_api::keystone::KeystoneSpec;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};
 use provider_composer::{DesiredState, Progress};
-use provider_openstack::{Jobs, Prerequisite, Program, Service, Task, digest};
+use provider_openstack::{Jobs, KEYSTONE, Prerequisite, Program, Service, Task, digest};
 
-use crate::file;
+use crate::CONFIG;
 
 /// The task that does it.
 const BOOTSTRAP: &str = "bootstrap";
@@ -36,7 +36,7 @@ pub fn bootstrap(
     let (user, region) = (&spec.bootstrap.admin_user, &spec.bootstrap.region);
     let url = format!("{}/v3", service.endpoint());
     let public = format!("{}/v3", service.public_endpoint());
-    let manage = format!("keystone-manage --config-file {}", file());
+    let manage = format!("keystone-manage --config-file {}", KEYSTONE.file(CONFIG));
     let script =
         format!("{manage} bootstrap && exec {manage} project_setup --project-name service");
     let mut program = program

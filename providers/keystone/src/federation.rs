@@ -88,8 +88,8 @@ impl<'a> Identities<'a> {
     /// Apache, which lets requests that have begun come to their end.
     pub fn reverse_proxy() -> ReverseProxy {
         let server = format!(
-            "/usr/sbin/apache2 -DFOREGROUND -f {}/{CONFIG} & server=$!; trap 'kill -WINCH $server' TERM; wait $server; wait $server",
-            KEYSTONE.folder
+            "/usr/sbin/apache2 -DFOREGROUND -f {} & server=$!; trap 'kill -WINCH $server' TERM; wait $server; wait $server",
+            KEYSTONE.file(CONFIG)
         );
         ReverseProxy {
             name: "federation",
@@ -108,7 +108,7 @@ impl<'a> Identities<'a> {
             false => String::new(),
         };
         let trusted = match self.authority {
-            Some(_) => format!("OIDCCABundlePath {}/{AUTHORITY}\n", KEYSTONE.folder),
+            Some(_) => format!("OIDCCABundlePath {}\n", KEYSTONE.file(AUTHORITY)),
             None => String::new(),
         };
         format!(

@@ -146,7 +146,10 @@ fn workload(
         ]),
         pods: vec![Pods {
             reverse_proxy: proxied.then(Identities::reverse_proxy),
-            ..Pods::of("api", program.variable("OS_KEYSTONE_CONFIG_FILES", file()))
+            ..Pods::of(
+                "api",
+                program.variable("OS_KEYSTONE_CONFIG_FILES", KEYSTONE.file(CONFIG)),
+            )
         }],
         application_credential: None,
         agents: None,
@@ -155,10 +158,7 @@ fn workload(
 
 /// A command of keystone-manage.
 fn manage(program: &Program, words: &[&str]) -> Program {
-    program.clone().reading("keystone-manage", &file(), words)
-}
-
-/// The path of the configuration file in a pod.
-fn file() -> String {
-    format!("{}/{CONFIG}", KEYSTONE.folder)
+    program
+        .clone()
+        .reading("keystone-manage", &KEYSTONE.file(CONFIG), words)
 }

@@ -94,7 +94,7 @@ fn ini(ovn: &Ovn, metadata: &MetadataApi) -> Config {
     if let Some(authority) = &metadata.tls {
         section.set("nova_metadata_protocol", "https");
         if authority.is_some() {
-            section.set("auth_ca_cert", format!("{}/{AUTHORITY}", NEUTRON.folder));
+            section.set("auth_ca_cert", NEUTRON.file(AUTHORITY));
         }
     }
     // The agent is root in its pod, which has no sudo.

@@ -119,11 +119,6 @@ fn program(facts: &Facts<'_>, policy: &Policy, desired: &mut DesiredState) -> Pr
     Program::default().mount("config", NEUTRON.folder, files.source())
 }
 
-/// The path of the configuration file in a pod.
-fn file() -> String {
-    format!("{}/{CONFIG}", NEUTRON.folder)
-}
-
 type Parts<'a> = (
     &'a Program,
     &'a Database,
@@ -133,7 +128,7 @@ type Parts<'a> = (
 );
 
 fn workload(spec: &NeutronSpec, (program, database, bus, access, ovn): Parts<'_>) -> Workload {
-    let file = file();
+    let file = NEUTRON.file(CONFIG);
     let migration = |name, phase, words: &[&str]| Migration {
         name,
         phase,
@@ -155,7 +150,7 @@ fn workload(spec: &NeutronSpec, (program, database, bus, access, ovn): Parts<'_>
     let rpc = NEUTRON_RPC_SERVER.name;
     let mut pods = vec![
         Pods {
-            options: vec!["--ini".to_owned(), format!("{}/{UWSGI}", NEUTRON.folder)],
+            options: vec!["--ini".to_owned(), NEUTRON.file(UWSGI)],
             ..Pods::of("api", api)
         },
         Pods::of(periodic, daemon(periodic)),
@@ -205,7 +200,7 @@ fn repair(
         migrates: None,
         program: program
             .clone()
-            .reading("neutron-ovn-db-sync-util", &file(), &words),
+            .reading("neutron-ovn-db-sync-util", &NEUTRON.file(CONFIG), &words),
         often: "OVN's northbound database can't be reached: see the condition OVNConnected"
             .to_owned(),
     };

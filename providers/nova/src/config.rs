@@ -262,5 +262,5 @@ impl Facts<'_> {
 
 /// The path of the configuration file in a pod.
 pub fn path() -> String {
-    format!("{}/{CONFIG}", NOVA.folder)
+    NOVA.file(CONFIG)
 }

@@ -105,7 +105,7 @@ pub fn map(
         "another cell of Nova's API database {} has the same database or message bus",
         api.place()
     );
-    let script = format!("{}/cell.py", NOVA.folder);
+    let script = NOVA.file("cell.py");
     let (command, often) = match former {
         Former::Checked => (
             vec!["python3", "-c", CHECKED, &script, cell],

@@ -114,7 +114,7 @@ impl Ephemeral {
             .section("libvirt")
             .set("images_type", "rbd")
             .set("images_rbd_pool", &self.pool.pool)
-            .set("images_rbd_ceph_conf", format!("{}/{CONF}", NOVA.folder))
+            .set("images_rbd_ceph_conf", NOVA.file(CONF))
             // Otherwise the pool keeps what servers delete, up to the size of each disk. Cinder's driver asks for the same of volumes.
             .set("hw_disk_discard", "unmap")
             .set("rbd_user", &self.pool.user)

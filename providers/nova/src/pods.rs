@@ -25,7 +25,7 @@ pub const CONSOLE_PROXY: &str = "novncproxy.py";
 
 /// The proxy of a cell's consoles.
 pub fn console_proxy(files: Source) -> Program {
-    let script = format!("{}/{CONSOLE_PROXY}", NOVA.folder);
+    let script = NOVA.file(CONSOLE_PROXY);
     let words = ["python3", &script, "--config-file", &config::path()];
     daemon(files).command(words.map(str::to_owned))
 }

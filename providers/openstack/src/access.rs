@@ -168,7 +168,7 @@ impl KeystoneAccess {
     /// The path of the CA certificate of the control plane's endpoints, if the image may not trust it.
     pub fn authority(&self, service: &Service<'_>, files: &mut Files) -> Option<String> {
         files.text(AUTHORITY, self.authority.as_ref()?);
-        Some(format!("{}/{AUTHORITY}", service.definition.folder))
+        Some(service.definition.file(AUTHORITY))
     }
 }
 

@@ -121,7 +121,7 @@ impl Database {
         if let Some(authority) = &self.server.authority {
             files.text(AUTHORITY, authority);
             // With it PyMySQL checks the server's certificate and that it is for this host.
-            url += &format!("&ssl_ca={}/{AUTHORITY}", service.definition.folder);
+            url += &format!("&ssl_ca={}", service.definition.file(AUTHORITY));
         }
         section
             .secret("connection", &url)

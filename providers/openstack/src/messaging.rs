@@ -130,7 +130,7 @@ impl Messaging {
             Encryption::None => None,
             Encryption::Authority(authority) => {
                 files.text(AUTHORITY, authority);
-                Some(format!("{}/{AUTHORITY}", service.definition.folder))
+                Some(service.definition.file(AUTHORITY))
             }
             Encryption::Public => Some(PUBLIC_AUTHORITIES.to_owned()),
         };

@@ -69,10 +69,9 @@ impl Policy {
         let rules = self.rules.iter();
         let lines = rules.map(|(name, rule)| format!("{}: {}\n", quoted(name), quoted(rule)));
         files.text(FILE, lines.collect::<String>());
-        config.section("oslo_policy").set(
-            "policy_file",
-            format!("{}/{FILE}", service.definition.folder),
-        );
+        config
+            .section("oslo_policy")
+            .set("policy_file", service.definition.file(FILE));
     }
 }
 

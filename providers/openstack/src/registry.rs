@@ -105,6 +105,11 @@ impl ServiceDefinition {
         self.api.port().unwrap_or_default()
     }
 
+    /// The path of a configuration file in a pod.
+    pub fn file(&self, name: &str) -> String {
+        format!("{}/{name}", self.folder)
+    }
+
     /// The name of a database or bus in objects: `nova` for the suffix `""`, `nova-api` for `api`.
     pub fn part(&self, suffix: &str) -> String {
         part(self.name, suffix)

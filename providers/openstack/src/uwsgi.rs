@@ -59,11 +59,8 @@ pub fn command(
         (false, false) => ["--http-socket".to_owned(), format!(":{port}")],
     };
     let module = format!("{module}:application");
-    let ready = format!(
-        "{READY}={}/{}",
-        component.service.definition.folder,
-        files::READY
-    );
+    let ready = component.service.definition.file(files::READY);
+    let ready = format!("{READY}={ready}");
     let (processes, threads) = (workers.processes.to_string(), workers.threads.to_string());
     let timeout = workers.request_timeout;
     let timeout = timeout.map(|seconds| ["--harakiri".to_owned(), seconds.to_string()]);

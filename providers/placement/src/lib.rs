@@ -57,7 +57,7 @@ fn workload(
     files.config(CONFIG, &config);
     let files = files.compose(service, desired);
     let program = Program::default().mount("config", PLACEMENT.folder, files.source());
-    let file = format!("{}/{CONFIG}", PLACEMENT.folder);
+    let file = PLACEMENT.file(CONFIG);
     let migration = |name, phase, command: &str| Migration {
         name,
         phase,

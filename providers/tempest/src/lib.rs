@@ -139,7 +139,7 @@ fn program(
     let files = files.compose(service, desired);
     let secret = keystone(spec).app_credential_ref;
     let secret = secret.map(|reference| reference.secret_name);
-    let script = format!("{}/run.py", TEMPEST.folder);
+    let script = TEMPEST.file("run.py");
     let program = Program::default()
         .command(["python3".to_owned(), script])
         .mount("config", TEMPEST.folder, files.source())
