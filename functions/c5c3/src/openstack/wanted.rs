@@ -225,7 +225,10 @@ impl Storage {
     fn check_name(&self) -> Result<(), Fatal> {
         let length = self.cluster.len();
         match length <= LONGEST_BACKEND {
-            true => Ok(()),
+            true if self.cluster != "cinder" => Ok(()),
+            true => Err(Fatal::new(
+                "the storage pool cinder can't be a backend of Cinder, whose own configuration file has this name: name another storage pool",
+            )),
             false => Err(Fatal::new(format!(
                 "the name of storage pool {} has {length} characters, and at most {LONGEST_BACKEND} fit into the names of Cinder's pods; \
                  name another one",

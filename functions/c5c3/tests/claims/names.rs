@@ -131,8 +131,8 @@ fn object_store_never_replaces_the_user_of_another_store() {
     let store = format!("{}-", "a".repeat(25));
     let fatal = call.run().fatal.unwrap();
     let start = format!(
-        "the composed resource object-store-user-x is CephObjectStoreUser rook-ceph/{name}-swift, which would be left behind if it became \
-         CephObjectStore rook-ceph/{store}"
+        "the composed resource object-store-user-x is CephObjectStoreUser rook-ceph/{name}-swift and can't become CephObjectStore \
+         rook-ceph/{store}"
     );
     assert!(fatal.starts_with(&start), "{fatal}");
 }
@@ -144,7 +144,7 @@ fn shoot_never_moves_to_another_project() {
     let name = text(outcome.manifest("shoot"), "/metadata/name");
     call.input.as_mut().unwrap()["gardener"]["project"] = json!("ab12");
     let start = format!(
-        "the composed resource shoot is Shoot garden-c5c3/{name}, which would be left behind if it became Shoot garden-ab12/{name}"
+        "the composed resource shoot is Shoot garden-c5c3/{name} and can't become Shoot garden-ab12/{name}, since"
     );
     let fatal = call.run().fatal.unwrap();
     assert!(fatal.starts_with(&start), "{fatal}");
@@ -162,8 +162,8 @@ fn pools_whose_names_give_two_composed_resources_one_name_are_refused() {
         call = call.clone().applied(&outcome, well);
         outcome.fatal
     });
-    let expected = "two composed resources would be called client-cinder-x-until-control-plane, which consists of the names of pools or \
-                    cells: choose others";
+    let expected = "two composed resources would have the name client-cinder-x-until-control-plane: remove one of the pools or cells \
+                    whose names are in it";
     assert_eq!(refused.as_deref(), Some(expected));
 }
 
@@ -180,6 +180,34 @@ fn storage_pool_with_too_long_a_name_for_cinder_is_refused() {
 
     claim["spec"]["services"]["cinder"] = json!(false);
     assert_fit(&composed(&claim));
+}
+
+#[test]
+fn storage_pool_with_the_name_of_cinders_configuration_is_refused() {
+    let mut claim = claim();
+    claim["spec"]["storageClusters"] = json!(["cinder"]);
+    let call = Call::of(claim.clone(), "openstack-production").with(world(&claim));
+    let fatal = call.run().fatal.unwrap();
+    assert!(
+        fatal.starts_with("the storage pool cinder can't be a backend of Cinder"),
+        "{fatal}"
+    );
+}
+
+/// An earlier version didn't shorten the name of an object store, which Rook then refused.
+#[test]
+fn object_store_whose_name_is_shortened_since_is_not_another_object() {
+    let mut claim = claim();
+    claim["metadata"]["name"] = json!("a".repeat(31));
+    let (mut call, _) = Call::of(claim.clone(), "openstack-production")
+        .with(world(&claim))
+        .running();
+    let store = call.observed.iter_mut().find(|(name, _)| {
+        name.starts_with("object-store-") && !name.starts_with("object-store-user")
+    });
+    let manifest = &mut store.unwrap().1["status"]["atProvider"]["manifest"];
+    manifest["metadata"]["name"] = json!(format!("{}-objects", "a".repeat(31)));
+    assert_eq!(call.run().fatal, None);
 }
 
 #[test]
