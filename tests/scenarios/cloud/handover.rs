@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use lab::{
     Cloud, Cluster, Context, Kind, Machine, Nova, Result, bail, ensure, eventually, is, kind,
-    minutes, never_until,
+    minutes, never_until, scaled, seconds,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -31,8 +32,8 @@ const LEASE: &str = "c5c3.node-restriction.kubernetes.io/";
 /// Where a machine's firmware has the machine's UUID. libvirt migrates nothing between hosts with one UUID, and takes any for a host
 /// without one (src/util/viruuid.c and src/qemu/qemu_migration_cookie.c).
 const FIRMWARE: &str = "/sys/class/dmi/id/product_uuid";
-/// How long nobody may have asked what the first cloud has, in milliseconds.
-const GAP: i64 = 30_000;
+/// How long nobody may have asked what the first cloud has.
+const GAP: Duration = seconds(30);
 
 /// What Nova and Placement of the first cloud have at a moment.
 #[derive(Debug, Deserialize)]
@@ -278,7 +279,8 @@ fn were_complete(samples: &[Sample], host: &str, since: i64, servers: &[String])
         "the cloud was seen {} times, with {longest} ms in between at most",
         samples.len()
     );
-    ensure!(longest < GAP, "for {longest} ms nobody has watched");
+    let gap = i64::try_from(scaled(GAP).as_millis())?;
+    ensure!(longest < gap, "for {longest} ms nobody has watched");
     let (first, last) = samples.first().zip(samples.last()).context("no sample")?;
     let has_server = |used: &BTreeSet<String>| servers.iter().any(|server| used.contains(server));
     ensure!(
