@@ -20,7 +20,7 @@ use crate::credentials::{
 };
 
 /// Secret with the clouds.yaml that K-ORC's own application credential is made with.
-const BOOTSTRAP: &str = "k-orc-bootstrap-clouds";
+pub(super) const BOOTSTRAP: &str = "k-orc-bootstrap-clouds";
 /// K-ORC's own application credential.
 pub(super) const OWN: &str = "k-orc";
 /// Secret with its secret.

@@ -4,12 +4,13 @@ use c5c3_kinds::Spec;
 use c5c3_kinds::external_secrets::{ExternalSecret, PushSecret};
 use c5c3_kinds::korc::{ApplicationCredential, Domain, Managed, User};
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, Resource, ResourceKind};
+use provider_composer::{DesiredState, Key, Resource, ResourceKind, SecretValues};
 
 use super::KINDS;
-use super::access::OWN;
+use super::access::{BOOTSTRAP, OWN};
+use super::korc::CLOUDS;
 use crate::Recipe;
-use crate::credentials::ADMIN;
+use crate::credentials::{ADMIN, write};
 
 /// What is kept beside K-ORC's objects.
 const SECRETS: [ResourceKind; 3] = [Secret::KIND, PushSecret::KIND, ExternalSecret::KIND];
@@ -18,7 +19,7 @@ const SECRETS: [ResourceKind; 3] = [Secret::KIND, PushSecret::KIND, ExternalSecr
 /// the rest is gone, and says whether any of it remains. What can't be read remains.
 ///
 /// K-ORC deletes with the credentials that it works with, so its own application credential goes last, and the Secrets
-/// after that.
+/// after that. What the credential refers to is deleted after it, with the password.
 pub fn remains(recipe: &Recipe<'_>, desired: &mut DesiredState) -> bool {
     let Ok(objects) = recipe.composed(KINDS) else {
         keep(recipe, desired);
@@ -28,11 +29,27 @@ pub fn remains(recipe: &Recipe<'_>, desired: &mut DesiredState) -> bool {
         return false;
     }
     let (last, rest): (Vec<Key>, Vec<Key>) = objects.into_iter().partition(is_own);
-    if !rest.is_empty() {
-        desired.kept.extend(last);
+    let has_credential = last
+        .iter()
+        .any(|key| key.kind == ApplicationCredential::KIND);
+    match rest.is_empty() {
+        false => desired.kept.extend(last),
+        true if !has_credential => log_in_with_password(recipe, desired),
+        true => {}
     }
     keep_kinds(recipe, desired, &SECRETS);
     true
+}
+
+/// Has K-ORC log in as it did for its own application credential, which Keystone doesn't have any more. K-ORC logs in again when it is
+/// restarted, and after half the life of a token.
+fn log_in_with_password(recipe: &Recipe<'_>, desired: &mut DesiredState) {
+    let bootstrap = recipe
+        .observed
+        .body::<SecretValues>(recipe.namespace(), BOOTSTRAP);
+    if let Some(bootstrap) = bootstrap.found() {
+        write(recipe, desired, CLOUDS, bootstrap.into_values());
+    }
 }
 
 /// Leaves everything of the catalogue as it is.

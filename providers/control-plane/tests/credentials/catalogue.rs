@@ -365,6 +365,14 @@ fn the_credential_that_korc_deletes_with_goes_last() {
     }
     stage.look();
     assert!(leaves(&stage, "k-orc"));
+    stage.cluster.release(&application_credential("k-orc"));
+    stage.look();
+    assert!(stage.cluster.get(&korc("User", "users", "admin")).is_some());
+    let clouds = stage.value("k-orc-clouds", "clouds.yaml").unwrap();
+    assert!(
+        clouds.contains("pa55word"),
+        "K-ORC can't log in with a credential that is deleted: {clouds}"
+    );
     stage.korc();
     stage.look();
     stage.look();
