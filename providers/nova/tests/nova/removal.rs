@@ -8,7 +8,8 @@ use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::Custom;
+use provider_composer::{Custom, SecretValues};
+use provider_openstack::compute_configuration;
 use provider_openstack_fixtures::{Cluster, documents};
 use serde_json::json;
 
@@ -101,6 +102,35 @@ fn removed_cell_keeps_the_files_that_its_pods_mount(
         others_go,
         "{before:?} {after:?}"
     );
+}
+
+/// The cell's Secret isn't composed again, so its hypervisors don't get the next one.
+#[test]
+fn application_credential_that_a_removed_cell_has_stays_in_use() {
+    let mut cluster = running();
+    add_cell2(&mut cluster);
+    cluster.settle(&NOVA, "nova");
+    remove_cell2(&mut cluster);
+    let secret = cluster.get::<Secret>("nova-cell2-compute").cloned();
+    let secret: SecretValues = serde_json::from_value(secret.unwrap()).unwrap();
+    let configuration = compute_configuration(&secret).unwrap();
+    change(&mut cluster, |spec| {
+        spec["agents"] = json!([{ "name": "hv-pool-b", "configuration": configuration }]);
+    });
+    let configured = |cluster: &mut Cluster| {
+        settle(cluster, &[]);
+        cluster.condition(&NOVA, "nova", "ComputesConfigured").0
+    };
+    assert_eq!(configured(&mut cluster), "True");
+
+    let next = [
+        ("application_credential_id", "3d4c"),
+        ("application_credential_secret", "next-s3cret"),
+    ];
+    cluster.secret("nova-keystone-credentials", &next);
+    assert_eq!(configured(&mut cluster), "False");
+    let nova = cluster.get::<Custom<NovaSpec>>("nova").unwrap();
+    assert_eq!(nova["status"]["applicationCredential"], "1f2e");
 }
 
 #[rstest::rstest]
