@@ -4,13 +4,11 @@ use c5c3_api::credential_rotation::CredentialRotationSpec;
 use c5c3_api::hypervisor::{HypervisorShareSpec, MIXED};
 use c5c3_api::nova::NovaSpec;
 use c5c3_kinds::{Manifest, mariadb, rabbitmq};
-use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Custom, Resource, SecretValues};
-use provider_openstack::compute_configuration;
+use provider_composer::{Custom, Resource};
 use provider_openstack_fixtures::{Cluster, documents};
 use serde_json::{Value, json};
 
-use crate::{NOVA, change, running};
+use crate::{NOVA, change, configuration, replace_application_credential, running};
 
 /// Nova with users of MariaDB and RabbitMQ that the operator creates, and a hypervisor pool whose agents have the present ones.
 fn with_agents() -> Cluster {
@@ -21,16 +19,9 @@ fn with_agents() -> Cluster {
         spec["cells"] = json!([{ "name": "cell1" }]);
     });
     cluster.settle(&NOVA, "nova");
-    let present = present(&cluster);
+    let present = configuration(&cluster, "cell1");
     report(&mut cluster, &present);
     cluster
-}
-
-/// What stands for the configuration that the Secret of hypervisors has.
-fn present(cluster: &Cluster) -> String {
-    let secret = cluster.get::<Secret>("nova-cell1-compute").cloned();
-    let secret: SecretValues = serde_json::from_value(secret.unwrap()).unwrap();
-    compute_configuration(&secret).unwrap()
 }
 
 /// Has the ControlPlane say what the agents of a hypervisor pool run with.
@@ -86,7 +77,7 @@ fn user_of_a_message_bus_stays_until_the_agents_of_all_pools_have_the_next_one()
         report(&mut cluster, MIXED);
     }
 
-    let present = present(&cluster);
+    let present = configuration(&cluster, "cell1");
     report(&mut cluster, &present);
     assert_eq!(
         names::<Manifest<rabbitmq::User>>(&cluster),
@@ -125,15 +116,11 @@ fn users_of_databases_do_not_wait_for_agents() {
 fn application_credential_is_in_use_once_the_agents_of_all_pools_have_it() {
     let mut cluster = with_agents();
     assert_eq!(*status(&cluster, "applicationCredential"), "1f2e");
-    let next = [
-        ("application_credential_id", "3d4c"),
-        ("application_credential_secret", "next-s3cret"),
-    ];
-    cluster.secret("nova-keystone-credentials", &next);
+    replace_application_credential(&mut cluster);
     cluster.settle(&NOVA, "nova");
     assert_eq!(*status(&cluster, "applicationCredential"), "1f2e");
 
-    let present = present(&cluster);
+    let present = configuration(&cluster, "cell1");
     report(&mut cluster, &present);
     assert_eq!(*status(&cluster, "applicationCredential"), "3d4c");
 }
@@ -142,7 +129,7 @@ fn application_credential_is_in_use_once_the_agents_of_all_pools_have_it() {
 #[test]
 fn shares_of_this_cluster_count_without_a_control_plane() {
     let mut cluster = running();
-    let present = present(&cluster);
+    let present = configuration(&cluster, "cell1");
     let share = |endpoints: Value, configuration: &str| {
         json!({
             "spec": { "controlPlane": "prod", "namespace": "openstack", "weight": 1, "endpoints": endpoints },

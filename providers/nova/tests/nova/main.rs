@@ -19,8 +19,10 @@ use std::process::Command;
 use c5c3_api::nova::NovaSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
-use provider_composer::Custom;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Custom, SecretValues};
 use provider_nova::Nova;
+use provider_openstack::compute_configuration;
 use provider_openstack_fixtures::{Cluster, assert_recovers, documents, shown};
 use serde_json::{Value, json};
 
@@ -111,6 +113,24 @@ fn add_cell2(cluster: &mut Cluster) {
     change(cluster, |spec| {
         spec["cells"] = json!([{ "name": "cell1" }, { "name": "cell2" }]);
     });
+}
+
+/// The configuration in a cell's Secret for hypervisors.
+fn configuration(cluster: &Cluster, cell: &str) -> String {
+    let secret = cluster.get::<Secret>(&format!("nova-{cell}-compute"));
+    let secret: SecretValues = serde_json::from_value(secret.unwrap().clone()).unwrap();
+    compute_configuration(&secret).unwrap()
+}
+
+/// Replaces the application credential with the next one.
+fn replace_application_credential(cluster: &mut Cluster) {
+    cluster.secret(
+        "nova-keystone-credentials",
+        &[
+            ("application_credential_id", "3d4c"),
+            ("application_credential_secret", "next-s3cret"),
+        ],
+    );
 }
 
 /// Jobs by their task, with the command of each, in which a script is just called so.

@@ -8,12 +8,11 @@ use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Custom, SecretValues};
-use provider_openstack::compute_configuration;
+use provider_composer::Custom;
 use provider_openstack_fixtures::{Cluster, documents};
 use serde_json::json;
 
-use crate::{NOVA, add_cell2, change, running};
+use crate::{NOVA, add_cell2, change, configuration, replace_application_credential, running};
 
 const CONDUCTOR: &str = "nova-cell2-conductor";
 
@@ -111,9 +110,7 @@ fn application_credential_that_a_removed_cell_has_stays_in_use() {
     add_cell2(&mut cluster);
     cluster.settle(&NOVA, "nova");
     remove_cell2(&mut cluster);
-    let secret = cluster.get::<Secret>("nova-cell2-compute").cloned();
-    let secret: SecretValues = serde_json::from_value(secret.unwrap()).unwrap();
-    let configuration = compute_configuration(&secret).unwrap();
+    let configuration = configuration(&cluster, "cell2");
     change(&mut cluster, |spec| {
         spec["agents"] = json!([{ "name": "hv-pool-b", "configuration": configuration }]);
     });
@@ -123,11 +120,7 @@ fn application_credential_that_a_removed_cell_has_stays_in_use() {
     };
     assert_eq!(configured(&mut cluster), "True");
 
-    let next = [
-        ("application_credential_id", "3d4c"),
-        ("application_credential_secret", "next-s3cret"),
-    ];
-    cluster.secret("nova-keystone-credentials", &next);
+    replace_application_credential(&mut cluster);
     assert_eq!(configured(&mut cluster), "False");
     let nova = cluster.get::<Custom<NovaSpec>>("nova").unwrap();
     assert_eq!(nova["status"]["applicationCredential"], "1f2e");
