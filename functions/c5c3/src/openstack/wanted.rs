@@ -224,17 +224,19 @@ impl Storage {
     /// Refuses a name that Cinder's operator refuses of a backend. Volumes that are there already are kept.
     fn check_name(&self) -> Result<(), Fatal> {
         let length = self.cluster.len();
-        match length <= LONGEST_BACKEND {
-            true if self.cluster != "cinder" => Ok(()),
-            true => Err(Fatal::new(
-                "the storage pool cinder can't be a backend of Cinder, whose own configuration file has this name: name another storage pool",
-            )),
-            false => Err(Fatal::new(format!(
+        if length > LONGEST_BACKEND {
+            return Err(Fatal::new(format!(
                 "the name of storage pool {} has {length} characters, and at most {LONGEST_BACKEND} fit into the names of Cinder's pods; \
                  name another one",
                 self.cluster
-            ))),
+            )));
         }
+        if self.cluster == "cinder" {
+            return Err(Fatal::new(
+                "the storage pool cinder can't be a backend of Cinder, whose own configuration file has this name: name another storage pool",
+            ));
+        }
+        Ok(())
     }
 
     /// Refuses fewer copies than `least`, or more than the pool has room for.
