@@ -29,13 +29,11 @@ pub fn remains(recipe: &Recipe<'_>, desired: &mut DesiredState) -> bool {
         return false;
     }
     let (last, rest): (Vec<Key>, Vec<Key>) = objects.into_iter().partition(is_own);
-    let has_credential = last
-        .iter()
-        .any(|key| key.kind == ApplicationCredential::KIND);
-    match rest.is_empty() {
-        false => desired.kept.extend(last),
-        true if !has_credential => log_in_with_password(recipe, desired),
-        true => {}
+    let is_credential = |key: &Key| key.kind == ApplicationCredential::KIND;
+    if !rest.is_empty() {
+        desired.kept.extend(last);
+    } else if !last.iter().any(is_credential) {
+        log_in_with_password(recipe, desired);
     }
     keep_kinds(recipe, desired, &SECRETS);
     true
