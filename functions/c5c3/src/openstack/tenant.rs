@@ -67,12 +67,12 @@ impl Recipe<'_> {
         let path = self.path("tenant/clouds");
         let store = &self.presets.secret_store;
         // While the ControlPlane doesn't name it, the Secret stays: one that the claim's name gives may be K-ORC's.
-        let last: Option<Value> = composed.last_wanted(PUSH);
-        let last = last
-            .as_ref()
-            .and_then(|push| push.pointer(SECRET)?.as_str());
-        let secret = source.map(|source| source.secret_name.as_str()).or(last);
-        let secret = secret.unwrap_or_default().to_owned();
+        let last = || {
+            let push: Value = composed.last_wanted(PUSH)?;
+            push.pointer(SECRET)?.as_str().map(str::to_owned)
+        };
+        let secret = source.map(|source| source.secret_name.clone());
+        let secret = secret.or_else(last).unwrap_or_default();
         let push = PushSecret::whole(secret, path.clone(), store, REFRESH);
         let push = Manifest::new(&self.names.namespace(), name.clone(), push);
         let creation = self.site.creation_in_namespace().when(source.is_some());
