@@ -97,10 +97,11 @@ pub fn compose(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Result<Catalo
     let mut korc = Korc::new(recipe, desired);
     let imports = imports::compose(&mut korc);
     let access = access::compose(&mut korc, imports.admin)?;
-    let credentials = users::handed_out(&korc);
+    let users = users::with_credentials(&korc);
+    let credentials = users::handed_out(&korc, &users);
     let answer = korc.answer(Scope::Named(PROJECT.to_owned()), None, credentials);
     let entries = entries::compose(&mut korc, &imports, &answer);
-    let users = users::compose(&mut korc, &imports, &answer)?;
+    let users = users::compose(&mut korc, &imports, &answer, users)?;
     Ok(Catalogue {
         progress: first_unready([access, imports.progress, entries.progress, users]),
         public: entries.public,

@@ -25,14 +25,25 @@ use crate::credentials::{
 /// get it late.
 const MUST_EXIST: SignedDuration = SignedDuration::from_mins(10);
 
-/// The IDs of the application credentials that services have and Keystone must have, by the ID of their user.
-pub(super) fn handed_out(korc: &Korc<'_>) -> BTreeMap<String, String> {
+/// A service user and its application credentials, or why these aren't known.
+pub(super) type UserCredentials = (&'static ServiceUser, Result<CredentialSet, String>);
+
+/// The service users with their application credentials.
+pub(super) fn with_credentials(korc: &Korc<'_>) -> Vec<UserCredentials> {
     let (observed, namespace) = (korc.observed, korc.recipe.namespace());
-    let of_user = |user: &ServiceUser| {
+    let users = service_users(korc.recipe);
+    users
+        .map(|user| (user, CredentialSet::of(observed, namespace, user)))
+        .collect()
+}
+
+/// The IDs of the application credentials that services have and Keystone must have, by the ID of their user.
+pub(super) fn handed_out(korc: &Korc<'_>, users: &[UserCredentials]) -> BTreeMap<String, String> {
+    let (observed, namespace) = (korc.observed, korc.recipe.namespace());
+    let of_user = |(user, set): &UserCredentials| {
         // Everything is looked up before anything is missing, so that the runtime fetches all of it at once.
         let id = korc.id::<Made<User>>(user.name);
-        let set = CredentialSet::of(observed, namespace, user).ok()?;
-        let credential = set.current()?;
+        let credential = set.as_ref().ok()?.current()?;
         let object = numbered(user.name, credential.number);
         let key = Key::of::<Observed<ApplicationCredential>>(namespace, &object);
         let available = observed.condition(&key, "Available").found()??;
@@ -44,7 +55,7 @@ pub(super) fn handed_out(korc: &Korc<'_>) -> BTreeMap<String, String> {
         let credential = credential.id.clone().filter(|_| due <= observed.now());
         Some((id?, credential?))
     };
-    service_users(korc.recipe).filter_map(of_user).collect()
+    users.iter().filter_map(of_user).collect()
 }
 
 /// Composes the users with all that is theirs. None waits for another.
@@ -52,10 +63,12 @@ pub(super) fn compose(
     korc: &mut Korc<'_>,
     imports: &Imports,
     answer: &Result<Answer, Progress>,
+    users: Vec<UserCredentials>,
 ) -> Result<Progress, Failure> {
     let site = Site::of(korc.recipe);
     // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
-    let users: Vec<_> = service_users(korc.recipe)
+    let users: Vec<_> = users
+        .into_iter()
         .map(|user| compose_one(korc, imports, answer, &site, user))
         .collect();
     for user in removed_users(korc.recipe) {
@@ -85,7 +98,7 @@ fn compose_one(
     imports: &Imports,
     answer: &Result<Answer, Progress>,
     site: &Result<Site, Progress>,
-    user: &'static ServiceUser,
+    (user, set): UserCredentials,
 ) -> Result<Progress, Failure> {
     let is_exposed = is_exposed(korc, imports, user);
     let may_create = imports.progress.is_ready() && !is_exposed;
@@ -127,7 +140,7 @@ fn compose_one(
     }
     progress.push(application_credential(
         korc,
-        user,
+        (user, set),
         granted.is_ready(),
         answer,
     )?);
@@ -233,12 +246,11 @@ pub(super) fn grant(
 /// It isn't known which there are, though there are some: whatever isn't named here would go.
 fn application_credential(
     korc: &mut Korc<'_>,
-    user: &'static ServiceUser,
+    (user, set): UserCredentials,
     may_create: bool,
     answer: &Result<Answer, Progress>,
 ) -> Result<Progress, Failure> {
     let namespace = korc.recipe.namespace();
-    let set = CredentialSet::of(korc.observed, namespace, user);
     let type_ = RotationType::ApplicationCredential;
     let rotations = Rotations::of(korc.observed, namespace, user.name, type_);
     let (set, rotations) = match (set, rotations) {
