@@ -7,14 +7,16 @@ pub mod flavors;
 pub mod keystone;
 pub mod neutron;
 mod password;
+mod plan;
 pub mod rabbitmq;
 mod users;
 
 pub(crate) use clouds::{CA, CLOUD, CLOUDS_YAML, DEFAULT, Login, Site, VOLUMES};
-#[cfg(test)]
-pub(crate) use credential_set::tests::usable_set;
-pub(crate) use credential_set::{Credential, CredentialSet, MOST, Plan, SERVICE_USER};
+pub(crate) use credential_set::{Credential, CredentialSet, SERVICE_USER};
 pub(crate) use delivery::{deliver, keep_secret, write};
 pub(crate) use password::{ADMIN, Password};
+#[cfg(test)]
+pub(crate) use plan::tests::usable_set;
+pub(crate) use plan::{MOST, Plan};
 pub use users::{ID, SECRET, ServiceUser, service_users};
 pub(crate) use users::{by_name, consumers, has_clouds, removed_users};
