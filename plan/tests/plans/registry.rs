@@ -168,7 +168,9 @@ fn collect(path: &Path, places: &mut Vec<String>) {
         let mut lines = code
             .lines()
             .map(str::trim_start)
-            .filter(|line| !line.starts_with("//"));
+            .filter(|line| !line.starts_with("//"))
+            // Those of Ceph.
+            .filter(|line| !line.contains("PlacementGroups") && !line.contains("PLACEMENT_GROUPS"));
         let names = [
             "Placement",
             "PLACEMENT",

@@ -21,6 +21,7 @@ use crate::ttl::set_ttl;
 
 mod capacity;
 mod ceph_cluster;
+mod placement_groups;
 mod size;
 
 use size::OSDS_PER_HOST;
@@ -83,6 +84,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let settled = accepted && composed.all_ready();
     shoot::condition(&shoot, &notes, response);
     conditions(&ceph, spec, preset, response);
+    placement_groups::condition(spec, &ceph.status, &consumers, request, response);
     let was_ready = matches!(claim.status.phase, Some(Phase::Ready | Phase::Expanding));
     let phase = if shoot.status.has_failed() || !accepted && !shoot.exists {
         Phase::Failed

@@ -6,7 +6,8 @@ use c5c3_api::openstack_cluster::{Compression, ResourceStatus};
 use c5c3_api::parts::name_of;
 use c5c3_kinds::ceph::{
     CephBlockPool, CephClient, CephFilesystem, CephObjectStore, CephObjectStoreUser, ClientKey,
-    ClientSecurity, Gateway, MetadataServer, NAMESPACE, NamedPool, PhaseStatus, Pool, Replicated,
+    ClientSecurity, DATA_KINDS, Gateway, MetadataServer, NAMESPACE, NamedPool, PhaseStatus, Pool,
+    Replicated,
 };
 use function_protocol::Fatal;
 use serde::Serialize;
@@ -21,6 +22,10 @@ use crate::observed::Observation;
 /// Rook's phases of what it failed to reconcile and tries again (rook, pkg/apis/ceph.rook.io/v1/types.go; of users of object stores
 /// pkg/operator/k8sutil/status.go).
 const FAILED: [&str; 3] = ["Failure", "Error", "ReconcileFailed"];
+
+/// What a tenant reads where Ceph may have refused a pool. The condition itself counts disks and other tenants' claims.
+const TOO_FEW_PLACEMENT_GROUPS: &str = "; Ceph may have too few placement groups: the platform team sees PlacementGroupsAvailable of the \
+                                        StorageCluster";
 
 /// The keys of users. From 20.2.4 on, Ceph creates keys of the type `aes256k` unless another one is asked for, and only the libraries of
 /// Ceph 19.2.6, 20.2.4 and newer can read these: those of Debian in the images of services and of libvirt are older
@@ -312,7 +317,12 @@ impl Storage {
             let why = match &observation.problem {
                 Some(problem) => format!(": {problem}"),
                 None if FAILED.contains(&phase) => {
-                    format!(": Rook reports {phase}, and its operator's log there says why")
+                    let has_pools = DATA_KINDS.contains(&S::KIND.kind);
+                    let hint = match self.lacks_placement_groups && has_pools {
+                        true => TOO_FEW_PLACEMENT_GROUPS,
+                        false => "",
+                    };
+                    format!(": Rook reports {phase}, and its operator's log there says why{hint}")
                 }
                 None => String::new(),
             };

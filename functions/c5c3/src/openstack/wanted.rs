@@ -8,6 +8,8 @@ use super::site::Site;
 use crate::composed::{Composed, Creation};
 use crate::input::StorageLimits;
 use crate::names::Names;
+use crate::observed::condition;
+use crate::pools::PLACEMENT_GROUPS;
 
 /// Longest name of a storage pool with volumes: the names of `cinder` and of its backend have 44 characters together (`LONGEST` of
 /// provider-cinder).
@@ -31,6 +33,8 @@ pub struct Storage {
     pub spec: Option<StorageClusterSpec>,
     /// How many zones hold its data; each copy is in a zone of its own where there are several.
     pub zones: usize,
+    /// Whether Ceph may refuse another pool, for want of placement groups.
+    pub lacks_placement_groups: bool,
     /// Whether something new may be made in it.
     pub creation: Creation,
     /// The RBD pools.
@@ -160,6 +164,10 @@ impl Storages {
                     .composite
                     .as_ref()
                     .map_or(0, |composite| composite.status.zones.len()),
+                lacks_placement_groups: pool.composite.as_ref().is_some_and(|composite| {
+                    condition(&composite.status.conditions, PLACEMENT_GROUPS)
+                        .is_some_and(|said| said.status == "False")
+                }),
                 creation: site.creation_in(pool),
                 pools: rbd_pools(spec, first, has_backups),
                 clients: clients(spec, first, has_backups),

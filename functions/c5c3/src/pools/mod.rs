@@ -8,9 +8,9 @@ mod restored;
 
 use c5c3_api::storage_cluster::{Capacity, Health};
 use c5c3_api::{
-    Cidr, Claim, Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, OpenStackClusterSpec,
-    PoolName, Ranges, Sharing, SharingMode, StorageClusterSpec, control_plane_cluster,
-    hypervisor_cluster, storage_cluster,
+    Cidr, Claim, Condition, Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec,
+    OpenStackClusterSpec, PoolName, Ranges, Sharing, SharingMode, StorageClusterSpec,
+    control_plane_cluster, hypervisor_cluster, storage_cluster,
 };
 use educe::Educe;
 use function_protocol::{DocumentError, Fatal, Request, Response};
@@ -26,6 +26,9 @@ use fetch::{Fetched, fetch, others, unreadable};
 pub use problem::Problem;
 pub use requests::{PoolRequest, RequestedPool, last_requests, request_pools, requests};
 pub use restored::is_restored;
+
+/// Condition of a storage pool: whether Ceph has placement groups for the pools of further claims.
+pub const PLACEMENT_GROUPS: &str = "PlacementGroupsAvailable";
 
 /// A kind of cluster that control planes consume.
 pub trait Pool: Claim + DeserializeOwned {
@@ -132,6 +135,8 @@ pub struct PoolStatus<P> {
     pub capacity: Option<Capacity>,
     /// Zones that hold data, of a storage pool.
     pub zones: Vec<String>,
+    /// What it reports of itself.
+    pub conditions: Vec<Condition>,
 }
 
 /// The composite resource of a pool, as a claim reads it.

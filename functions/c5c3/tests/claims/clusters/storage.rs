@@ -81,6 +81,46 @@ fn ceph_that_is_not_ready_has_the_message_of_rook(#[case] status: Value, #[case]
     assert_eq!(call.run().conditions["CephReady"], expected);
 }
 
+/// The condition of a pool whose Ceph has so many disks, with options that the platform team has set in the CephCluster.
+fn placement_groups(osds: u32, options: &Value) -> (String, String, String) {
+    let (mut call, _) = running("st-pool-a");
+    let ceph = &mut call.observed.get_mut("ceph").unwrap()["status"]["atProvider"]["manifest"];
+    ceph["spec"]["cephConfig"] = options.clone();
+    ceph["status"]["storage"] = json!({"osd": {"storeType": {"bluestore": osds}}});
+    call.run().conditions["PlacementGroupsAvailable"].clone()
+}
+
+#[rstest]
+#[case::enough(45, json!(null), 250, 29)]
+#[case::enough_with_a_higher_limit(1, json!({"global": {"mon_max_pg_per_osd": "400"}}), 400, 1)]
+fn pool_says_for_how_many_claims_it_has_placement_groups(
+    #[case] osds: u32,
+    #[case] options: Value,
+    #[case] limit: u32,
+    #[case] claims: u32,
+) {
+    let message = format!(
+        "{osds} OSDs with at most {limit} placement groups each (mon_max_pg_per_osd) have room for about {claims} claims of 4 pools \
+         with 3 copies"
+    );
+    assert_eq!(
+        placement_groups(osds, &options),
+        ("True".to_owned(), "EnoughDisks".to_owned(), message)
+    );
+}
+
+#[test]
+fn pool_without_placement_groups_for_a_further_claim_says_what_to_do() {
+    let (status, reason, message) = placement_groups(1, &json!(null));
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "TooFewDisks"));
+    assert_eq!(
+        message,
+        "1 OSDs with at most 250 placement groups each (mon_max_pg_per_osd) have room for about 0 claims of 4 pools with 3 copies, and \
+         the pool has 0 and admits up to 1000: Ceph may refuse the pools of further claims; the platform team adds disks, raises \
+         mon_max_pg_per_osd in spec.cephConfig.global of the CephCluster, or lowers sharing.maxConsumers"
+    );
+}
+
 #[test]
 fn stretched_pool_has_nodes_in_two_zones_and_one_in_the_arbiters() {
     let mut call = pool("st-pool-a");

@@ -1,6 +1,6 @@
 //! What a claim says of what it waits for, where a cluster or an operator of others is the cause.
 
-use function_c5c3_fixtures::{Call, Outcome, well};
+use function_c5c3_fixtures::{Call, Outcome, text, well};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -152,6 +152,39 @@ fn claim_says_that_rook_failed(#[case] resource: &str, #[case] phase: &str, #[ca
     assert_eq!(
         storage(resource, &json!({ "phase": "Progressing" })),
         format!("waiting for {object} in st-pool-a")
+    );
+}
+
+/// Rook's status doesn't say why a pool isn't created.
+#[rstest]
+#[case::pool(
+    "volumes-st-pool-a",
+    "CephBlockPool customer-b-staging-volumes",
+    "; Ceph may have too few placement groups: the platform team sees PlacementGroupsAvailable of the StorageCluster"
+)]
+#[case::user("client-nova-st-pool-a", "CephClient customer-b-staging-nova", "")]
+fn claim_says_that_ceph_may_have_no_room_for_the_pool_that_rook_failed_on(
+    #[case] resource: &str,
+    #[case] object: &str,
+    #[case] why: &str,
+) {
+    let (mut call, outcome) = running("customer-b-staging");
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "st-pool-a" {
+            pool["status"]["conditions"] = json!([{
+                "type": "PlacementGroupsAvailable", "status": "False", "reason": "TooFewDisks", "message": "45 OSDs are too few",
+            }]);
+        }
+    }
+    let call = call.applied(&outcome, |name, manifest| match name == resource {
+        true => json!({ "phase": "Failure" }),
+        false => well(name, manifest),
+    });
+    assert_eq!(
+        call.run().conditions["StorageReady"].2,
+        format!(
+            "waiting for {object} in st-pool-a: Rook reports Failure, and its operator's log there says why{why}"
+        )
     );
 }
 
