@@ -178,8 +178,9 @@ pub struct SizePreset {
 }
 
 /// The most that a claim may store in each storage pool, in GB (10^9 bytes), by purpose. What isn't given has no limit.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Educe, Deserialize, JsonSchema)]
+#[educe(Default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct StorageLimits {
     /// Of volumes; 0 is no limit. A claim's own quota counts where it is lower.
     #[serde(rename = "volumesGB")]
@@ -193,6 +194,12 @@ pub struct StorageLimits {
     /// Of backups of volumes, by default as of volumes; with 0 no further claim may have any. A claim's own quota counts where it is lower.
     #[serde(rename = "backupsGB")]
     pub backups: Option<u64>,
+    /// Whether a claim may have a filesystem, which has no limit. Existing ones are kept.
+    #[educe(Default = true)]
+    pub filesystem: bool,
+    /// Whether a claim may have an object store, which has no limit. Existing ones are kept.
+    #[educe(Default = true)]
+    pub object_store: bool,
 }
 
 /// Cortex of one size.

@@ -146,6 +146,17 @@ pub struct MetadataServer {
     pub active_count: u32,
     /// Whether each has another that stands by.
     pub active_standby: bool,
+    /// Of each pod.
+    pub resources: PodResources,
+}
+
+/// CPU and memory of a pod, by resource.
+#[derive(Clone, Debug, Serialize)]
+pub struct PodResources {
+    /// What the scheduler sets aside.
+    pub requests: BTreeMap<&'static str, &'static str>,
+    /// What the pod may not exceed.
+    pub limits: BTreeMap<&'static str, &'static str>,
 }
 
 /// Spec of a CephObjectStore.
@@ -170,6 +181,8 @@ pub struct Gateway {
     pub port: u16,
     /// How many.
     pub instances: u32,
+    /// Of each pod.
+    pub resources: PodResources,
 }
 
 /// Spec of a CephObjectStoreUser.

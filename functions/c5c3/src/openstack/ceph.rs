@@ -6,8 +6,8 @@ use c5c3_api::openstack_cluster::{Compression, ResourceStatus};
 use c5c3_api::parts::name_of;
 use c5c3_kinds::ceph::{
     CephBlockPool, CephClient, CephFilesystem, CephObjectStore, CephObjectStoreUser, ClientKey,
-    ClientSecurity, DATA_KINDS, Gateway, MetadataServer, NAMESPACE, NamedPool, PhaseStatus, Pool,
-    Replicated,
+    ClientSecurity, DATA_KINDS, Gateway, MetadataServer, NAMESPACE, NamedPool, PhaseStatus,
+    PodResources, Pool, Replicated,
 };
 use function_protocol::Fatal;
 use serde::Serialize;
@@ -208,6 +208,7 @@ impl Recipe<'_> {
             metadata_server: MetadataServer {
                 active_count: 1,
                 active_standby: true,
+                resources: resources("1Gi", "4Gi"),
             },
         };
         let resource = format!("filesystem-{}", storage.cluster);
@@ -241,6 +242,7 @@ impl Recipe<'_> {
                 host_network: false,
                 port: 80,
                 instances: 2,
+                resources: resources("512Mi", "2Gi"),
             },
         };
         let name = self.names.object_store();
@@ -329,6 +331,15 @@ impl Storage {
             waiting.push(format!("{} {name} in {}{why}", S::KIND, self.cluster));
         }
         Ok(status)
+    }
+}
+
+/// Requests and limits of a claim's daemons, which share hosts with OSDs. Rook gives half of a metadata server's limit to its cache, and
+/// recommends at least 4 GiB (rook, pkg/operator/ceph/file/mds/mds.go).
+fn resources(memory: &'static str, limit: &'static str) -> PodResources {
+    PodResources {
+        requests: BTreeMap::from([("cpu", "250m"), ("memory", memory)]),
+        limits: BTreeMap::from([("memory", limit)]),
     }
 }
 

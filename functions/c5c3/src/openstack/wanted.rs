@@ -186,6 +186,7 @@ impl Storages {
                      to false, or ask the platform team for backupsGB of this size in the Composition's input",
                 ));
             }
+            storage.check_allowed(limits, request)?;
             storage.check(spec, if site.was_served() { 1 } else { LEAST_COPIES })?;
             each.push(storage);
         }
@@ -241,7 +242,29 @@ impl Storage {
         }
         if self.cluster == "cinder" {
             return Err(Fatal::new(
-                "the storage pool cinder can't be a backend of Cinder, whose own configuration file has this name: name another storage pool",
+                "the storage pool cinder can't be a backend of Cinder, whose own configuration file has this name: name another storage \
+                 pool",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses a filesystem and an object store that the site doesn't allow. Those that exist are kept.
+    fn check_allowed(&self, limits: &StorageLimits, request: &Request) -> Result<(), Fatal> {
+        let is_new = |part: &str| {
+            let resource = format!("{part}-{}", self.cluster);
+            !request.observed().contains_key(&resource)
+        };
+        if self.filesystem && !limits.filesystem && is_new("filesystem") {
+            return Err(Fatal::new(
+                "the site allows claims of this size no filesystem; set spec.services.manila and spec.storage.ceph.filesystem.enabled to \
+                 false, or ask the platform team to set filesystem: true in storage of this size in the Composition's input",
+            ));
+        }
+        if self.object_store && !limits.object_store && is_new("object-store") {
+            return Err(Fatal::new(
+                "the site allows claims of this size no object store; set spec.storage.ceph.objectStore.enabled to false, or ask the \
+                 platform team to set objectStore: true in storage of this size in the Composition's input",
             ));
         }
         Ok(())

@@ -1,5 +1,6 @@
-//! Users in Ceph.
+//! Users, filesystems and object stores in Ceph.
 
+use function_c5c3_fixtures::{Call, well};
 use serde_json::json;
 
 use super::call;
@@ -26,4 +27,57 @@ fn claim_whose_users_in_ceph_rook_would_not_create_is_refused() {
         refused.starts_with("Rook doesn't create the user rgw-prod-"),
         "{refused}"
     );
+}
+
+/// Their daemons run on hosts of OSDs.
+#[test]
+fn daemons_of_claims_request_memory_and_have_a_limit() {
+    let outcome = call("internal-prod").run();
+    let of = |resource: &str, daemon: &str| {
+        let resources = &outcome.manifest(resource)["spec"][daemon]["resources"];
+        [
+            &resources["requests"]["memory"],
+            &resources["limits"]["memory"],
+        ]
+        .map(Clone::clone)
+    };
+    assert_eq!(
+        of("filesystem-st-pool-a", "metadataServer"),
+        [json!("1Gi"), json!("4Gi")]
+    );
+    assert_eq!(
+        of("object-store-st-pool-a", "gateway"),
+        [json!("512Mi"), json!("2Gi")]
+    );
+}
+
+#[rstest::rstest]
+#[case(
+    "filesystem",
+    "the site allows claims of this size no filesystem; set spec.services.manila and spec.storage.ceph.filesystem.enabled to false, or \
+     ask the platform team to set filesystem: true in storage of this size in the Composition's input"
+)]
+#[case(
+    "objectStore",
+    "the site allows claims of this size no object store; set spec.storage.ceph.objectStore.enabled to false, or ask the platform team \
+     to set objectStore: true in storage of this size in the Composition's input"
+)]
+fn filesystem_or_object_store_that_a_size_forbids_is_refused_only_of_claims_without_it(
+    #[case] field: &str,
+    #[case] message: &str,
+) {
+    let forbid = |call: &mut Call| {
+        let size = call.composite["spec"]["size"].as_str().unwrap().to_owned();
+        call.input.as_mut().unwrap()["sizes"][size]["storage"][field] = json!(false);
+    };
+    let mut new = call("internal-prod");
+    forbid(&mut new);
+    assert_eq!(new.run().fatal.as_deref(), Some(message));
+
+    let (call, before) = call("internal-prod").running();
+    let mut call = call.applied(&before, well);
+    forbid(&mut call);
+    let outcome = call.run();
+    assert_eq!(outcome.fatal, None);
+    assert_eq!(outcome.objects(), before.objects());
 }
