@@ -196,9 +196,25 @@ impl<'a> Composed<'a> {
         &mut self,
         name: &str,
         cluster: &str,
-        mut manifest: Manifest<M>,
+        manifest: Manifest<M>,
         creation: Creation,
         ready: impl FnOnce(&S) -> bool,
+    ) -> Result<Observation<S>, Fatal> {
+        let ready = |observation: &Observation<S>| ready(&observation.status);
+        self.observed_object(name, cluster, manifest, creation, ready)
+    }
+
+    /// Like [`Composed::object`], but `ready` gets the whole observation.
+    ///
+    /// # Errors
+    /// As of [`Composed::object`].
+    pub fn observed_object<M: Serialize + Spec, S: DeserializeOwned + Default>(
+        &mut self,
+        name: &str,
+        cluster: &str,
+        mut manifest: Manifest<M>,
+        creation: Creation,
+        ready: impl FnOnce(&Observation<S>) -> bool,
     ) -> Result<Observation<S>, Fatal> {
         let mut observation = self.observation::<S>(name);
         if !observation.exists && creation == Creation::Held {
@@ -219,8 +235,7 @@ impl<'a> Composed<'a> {
         let management_policies =
             self.policies(name, M::KIND.kind, cluster, creation, &mut observation);
         self.owner.record_in(&mut manifest);
-        let is_ready =
-            management_policies.is_none() && observation.synced && ready(&observation.status);
+        let is_ready = management_policies.is_none() && observation.synced && ready(&observation);
         // Each status that is written at rest would cost a call of the function.
         let watch = !(is_ready && is_refreshed(M::KIND.kind));
         let provider_config_kind = match self.scope {

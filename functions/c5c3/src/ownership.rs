@@ -68,10 +68,12 @@ enum Holder {
     Another,
 }
 
-/// What an observed object says about its owner.
+/// What an observed object's metadata say: whose it is, and which generation its spec has.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Record {
+    /// Generation of the spec.
+    pub generation: Option<i64>,
     name: String,
     namespace: Option<String>,
     labels: Labels,

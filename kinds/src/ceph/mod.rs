@@ -197,8 +197,10 @@ pub struct CephObjectStoreUser {
 
 /// What is read of the status of pools, clients, filesystems and object stores.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct PhaseStatus {
     /// `Ready`, `Progressing`, `Failure`, `Deleting`, ...
     pub phase: String,
+    /// Generation of the spec that Rook last reconciled without an error.
+    pub observed_generation: Option<i64>,
 }

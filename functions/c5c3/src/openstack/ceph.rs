@@ -19,6 +19,9 @@ use crate::composed::Composed;
 use crate::manifest::Manifest;
 use crate::observed::Observation;
 
+/// Rook's phase of what it has reconciled, which an object keeps when its spec changes.
+const READY: &str = "Ready";
+
 /// Rook's phases of what it failed to reconcile and tries again (rook, pkg/apis/ceph.rook.io/v1/types.go; of users of object stores
 /// pkg/operator/k8sutil/status.go).
 const FAILED: [&str; 3] = ["Failure", "Error", "ReconcileFailed"];
@@ -307,8 +310,10 @@ impl Storage {
     ) -> Result<ResourceStatus, Fatal> {
         let observation: Observation<PhaseStatus> = if self.spec.is_some() {
             let manifest = Manifest::new(NAMESPACE, name.clone(), spec(self));
-            let ready = |status: &PhaseStatus| status.phase == "Ready";
-            composed.object(resource, &self.cluster, manifest, self.creation, ready)?
+            let ready = |observation: &Observation<PhaseStatus>| {
+                status_of(observation) == ResourceStatus::Ready
+            };
+            composed.observed_object(resource, &self.cluster, manifest, self.creation, ready)?
         } else {
             composed.keep(resource)?;
             composed.observation(resource)
@@ -325,6 +330,10 @@ impl Storage {
                         false => "",
                     };
                     format!(": Rook reports {phase}, and its operator's log there says why{hint}")
+                }
+                None if phase == READY && is_changed(&observation) => {
+                    ": Rook hasn't reconciled its last change; its operator's log there says why"
+                        .to_owned()
                 }
                 None => String::new(),
             };
@@ -345,9 +354,20 @@ fn resources(memory: &'static str, limit: &'static str) -> PodResources {
 
 fn status_of(observation: &Observation<PhaseStatus>) -> ResourceStatus {
     match observation.status.phase.as_str() {
-        "Ready" if observation.synced => ResourceStatus::Ready,
-        "Ready" => ResourceStatus::Degraded,
+        READY if is_changed(observation) => ResourceStatus::Creating,
+        READY if observation.synced => ResourceStatus::Ready,
+        READY => ResourceStatus::Degraded,
         phase if FAILED.contains(&phase) => ResourceStatus::Failed,
         _ => ResourceStatus::Creating,
     }
+}
+
+/// Whether Rook hasn't reconciled the last change of an object's spec.
+fn is_changed(observation: &Observation<PhaseStatus>) -> bool {
+    let record = observation.record.as_ref();
+    let generation = record.and_then(|record| record.generation);
+    let reconciled = observation.status.observed_generation;
+    generation
+        .zip(reconciled)
+        .is_some_and(|(generation, reconciled)| reconciled < generation)
 }

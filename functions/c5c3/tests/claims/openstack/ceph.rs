@@ -1,7 +1,7 @@
 //! Users, filesystems and object stores in Ceph.
 
 use function_c5c3_fixtures::{Call, well};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::call;
 
@@ -80,4 +80,32 @@ fn filesystem_or_object_store_that_a_size_forbids_is_refused_only_of_claims_with
     let outcome = call.run();
     assert_eq!(outcome.fatal, None);
     assert_eq!(outcome.objects(), before.objects());
+}
+
+/// Rook keeps the phase Ready until it has reconciled a change.
+#[rstest::rstest]
+#[case::before(
+    json!(1),
+    "Creating",
+    "waiting for CephBlockPool internal-prod-volumes in st-pool-a: Rook hasn't reconciled its last change; its operator's log there says \
+     why"
+)]
+#[case::after(json!(2), "Ready", "")]
+#[case::where_rook_reports_none(Value::Null, "Ready", "")]
+fn changed_pool_is_ready_once_rook_has_reconciled_the_change(
+    #[case] reconciled: Value,
+    #[case] status: &str,
+    #[case] message: &str,
+) {
+    let (call, before) = call("internal-prod").running();
+    let mut call = call.applied(&before, well);
+    let pool = call.observed.get_mut("volumes-st-pool-a").unwrap();
+    let pool = &mut pool["status"]["atProvider"]["manifest"];
+    pool["metadata"]["generation"] = json!(2);
+    pool["status"]["observedGeneration"] = reconciled;
+    let outcome = call.run();
+    let said = &outcome.status["cephResources"]["volumePool"]["status"];
+    assert_eq!(*said, status);
+    assert_eq!(outcome.ready["volumes-st-pool-a"], status == "Ready");
+    assert_eq!(outcome.conditions["StorageReady"].2, message);
 }
