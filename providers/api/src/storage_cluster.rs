@@ -104,6 +104,14 @@ impl StorageClusterSpec {
         pool::sharing_mode(&self.sharing, &self.labels)
     }
 
+    /// How many copies Ceph keeps where so many are wanted: a stretched pool always keeps four, two in each zone.
+    pub fn copies(&self, wanted: u32) -> u32 {
+        match self.arbiter_cluster {
+            Some(_) => 4,
+            None => wanted,
+        }
+    }
+
     /// The capacity aimed for, in either of its two places.
     pub fn target_capacity(&self) -> Option<&str> {
         self.capacity

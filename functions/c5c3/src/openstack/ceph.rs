@@ -267,20 +267,12 @@ impl Storage {
     fn pool(&self, copies: u32) -> Pool {
         let spec = self.spec.as_ref();
         let stretched = self.is_stretched();
-        let replicated = if stretched {
-            Replicated {
-                size: 4,
-                require_safe_replica_size: true,
-                replicas_per_failure_domain: Some(2),
-                sub_failure_domain: Some("host"),
-            }
-        } else {
-            Replicated {
-                size: copies,
-                require_safe_replica_size: copies > 1,
-                replicas_per_failure_domain: None,
-                sub_failure_domain: None,
-            }
+        let size = spec.map_or(copies, |spec| spec.copies(copies));
+        let replicated = Replicated {
+            size,
+            require_safe_replica_size: size > 1,
+            replicas_per_failure_domain: stretched.then_some(2),
+            sub_failure_domain: stretched.then_some("host"),
         };
         Pool {
             failure_domain: if self.zones > 1 || stretched {
@@ -291,7 +283,7 @@ impl Storage {
             device_class: spec.map(|spec| name_of(spec.ceph.device_class)),
             replicated,
             // Ceph would serve a pool of two copies from a single one, and lose what was written when that one dies.
-            parameters: (!stretched && copies == 2)
+            parameters: (size == 2)
                 .then(|| ("min_size", "2".to_owned()))
                 .into_iter()
                 .collect(),

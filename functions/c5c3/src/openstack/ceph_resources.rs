@@ -69,13 +69,15 @@ impl Recipe<'_> {
     /// Bytes left for volumes over all storage pools: what Ceph has free, by the copies kept, within the quota of each
     /// pool. None until a pool reports.
     fn available_bytes(&self, ceph: &Ceph) -> Option<u64> {
-        let claim = &self.cluster.spec.storage.ceph.volume_pool;
         let free = self.site.storages.iter().filter_map(|pool| {
-            let capacity = pool.composite.as_ref()?.status.capacity.as_ref()?;
+            let composite = pool.composite.as_ref()?;
+            let wanted = Rbd::Volumes.replication(&self.cluster.spec);
+            let copies = composite.spec.copies(wanted);
+            let capacity = composite.status.capacity.as_ref()?;
             let raw: Quantity = capacity.available.as_deref()?.parse().ok()?;
             let key = (Rbd::Volumes, pool.name.name().to_owned());
             let quota = ceph.quotas.get(&key).copied().unwrap_or(f64::INFINITY);
-            Some((raw.amount() / f64::from(claim.replication)).min(quota))
+            Some((raw.amount() / f64::from(copies)).min(quota))
         });
         let free: Vec<f64> = free.collect();
         (!free.is_empty())

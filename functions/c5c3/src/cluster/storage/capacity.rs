@@ -5,9 +5,12 @@
 use c5c3_api::storage_cluster::Capacity;
 use c5c3_kinds::ceph::CephCapacity;
 
-/// Used shares, in percent, that are reported as soon as they are reached. Ceph warns from 85 %, and refuses writes from 95 %, unless it is
-/// told otherwise (<https://docs.ceph.com/en/latest/rados/configuration/mon-config-ref/#storage-capacity>).
-const LEVELS: [u64; 4] = [80, 85, 90, 95];
+/// The used share of a disk, in percent, from which Ceph refuses writes, unless it is told otherwise
+/// (<https://docs.ceph.com/en/latest/rados/configuration/mon-config-ref/#storage-capacity>).
+const FULL: u64 = 95;
+
+/// Used shares, in percent, that are reported as soon as they are reached. Ceph warns from 85 %.
+const LEVELS: [u64; 4] = [80, 85, 90, FULL];
 
 /// Figures in whole GiB, rounded down.
 #[derive(Clone, Copy)]
@@ -35,10 +38,13 @@ pub fn reported(bytes: CephCapacity, before: Option<Capacity>) -> Option<Capacit
 }
 
 impl Figures {
+    /// What Ceph calls available has the part of each disk that it never writes to, which its own `MAX AVAIL` of pools leaves out
+    /// (`get_rule_avail` of <https://github.com/ceph/ceph/blob/main/src/mon/PGMap.cc>).
     fn of(bytes: CephCapacity) -> Self {
+        let unusable = bytes.bytes_total / 100 * (100 - FULL);
         Self {
             total: bytes.bytes_total >> 30,
-            available: bytes.bytes_available >> 30,
+            available: bytes.bytes_available.saturating_sub(unusable) >> 30,
             used: bytes.bytes_used >> 30,
         }
     }
@@ -100,11 +106,11 @@ mod tests {
     #[case::one_percent_more(5000, 5100, true)]
     #[case::one_percent_less(5000, 4900, true)]
     #[case::rises_to_a_level(8499, 8500, true)]
-    #[case::rises_above_a_level(9500, 9501, false)]
+    #[case::rises_above_a_level(9000, 9001, false)]
     #[case::falls_below_a_level(8000, 7999, false)]
-    #[case::nearly_full(9950, 9999, false)]
-    #[case::full(9950, 10_000, true)]
-    #[case::no_longer_full(10_000, 9999, false)]
+    #[case::nearly_full(9450, 9498, false)]
+    #[case::full(9450, 9500, true)]
+    #[case::no_longer_full(9500, 9499, false)]
     fn capacity_is_reported_when_it_moves(
         #[case] before: u64,
         #[case] now: u64,
@@ -118,6 +124,17 @@ mod tests {
             before
         };
         assert_eq!(after, expected);
+    }
+
+    #[rstest::rstest]
+    #[case::empty(0, "9500Gi")]
+    #[case::half_full(5000, "4500Gi")]
+    #[case::full(9500, "0Gi")]
+    #[case::fuller(9999, "0Gi")]
+    fn capacity_leaves_out_what_ceph_never_writes_to(#[case] gibibytes: u64, #[case] said: &str) {
+        let capacity = reported(used(gibibytes), None);
+        let available = capacity.and_then(|capacity| capacity.available);
+        assert_eq!(available.as_deref(), Some(said));
     }
 
     #[test]

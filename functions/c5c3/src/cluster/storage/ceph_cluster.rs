@@ -23,9 +23,6 @@ const DATA_NODE: &str = "node-role.kubernetes.io/storage";
 /// Label of a node that names its zone.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Hosts of a stretched pool: each zone keeps two copies on hosts of their own.
-const STRETCHED: u32 = 4;
-
 /// The CephCluster that a pool wants: its data in `zones`, and in a stretched pool a monitor that only votes in `arbiter`.
 ///
 /// # Errors
@@ -38,11 +35,7 @@ pub fn wanted(
 ) -> Result<CephCluster, Fatal> {
     let copies = u32::from(spec.ceph.replication_factor);
     let hosts = spec.workers;
-    let least = copies.max(if arbiter.is_some() {
-        STRETCHED
-    } else {
-        MONITORS
-    });
+    let least = copies.max(spec.copies(copies)).max(MONITORS);
     if hosts < least {
         return Err(Fatal::new(format!(
             "spec.workers is {hosts}; monitors and copies each want a host of their own, so choose at least {least}"

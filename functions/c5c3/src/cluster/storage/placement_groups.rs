@@ -10,22 +10,21 @@ use serde::Deserialize;
 
 use super::CEPH;
 use crate::observed::{Specified, last_observed};
+use crate::openstack::Rbd;
 use crate::pools::PLACEMENT_GROUPS;
 use crate::transitions;
 
 /// Ceph's option with the most placement groups of an OSD, each copy counted, and its default
-/// (<https://github.com/ceph/ceph/blob/main/src/common/options/global.yaml.in>).
+/// (<https://github.com/ceph/ceph/blob/tentacle/src/common/options/global.yaml.in>).
 const LIMIT: &str = "mon_max_pg_per_osd";
 const DEFAULT_LIMIT: u64 = 250;
 
-/// The fewest placement groups of a pool (`PG_NUM_MIN` of <https://github.com/ceph/ceph/blob/main/src/pybind/mgr/pg_autoscaler/module.py>).
+/// The fewest placement groups of a pool (`PG_NUM_MIN` of
+/// <https://github.com/ceph/ceph/blob/tentacle/src/pybind/mgr/pg_autoscaler/module.py>).
 const FEWEST: u64 = 32;
 
-/// The RBD pools of a claim, at most: volumes, images, disks of servers and backups.
-const POOLS: u64 = 4;
-
-/// Copies in a stretched pool, whatever a claim asks for.
-const STRETCHED: u64 = 4;
+/// The RBD pools of a claim, at most.
+const POOLS: u64 = Rbd::ALL.len() as u64;
 
 /// The options that the platform team has set in the CephCluster.
 #[derive(Default, Deserialize)]
@@ -47,10 +46,7 @@ pub fn condition(
         return transitions::lapse(response, PLACEMENT_GROUPS, None, Reason::Waiting, message);
     };
     let limit = limit(request);
-    let copies = match spec.arbiter_cluster {
-        Some(_) => STRETCHED,
-        None => spec.ceph.replication_factor.into(),
-    };
+    let copies = u64::from(spec.copies(spec.ceph.replication_factor.into()));
     let room = room(osds, limit, copies);
     let said = format!(
         "{osds} OSDs with at most {limit} placement groups each ({LIMIT}) have room for about {room} claims of {POOLS} pools with \

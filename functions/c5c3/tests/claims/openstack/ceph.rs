@@ -1,6 +1,6 @@
 //! Users, filesystems and object stores in Ceph.
 
-use function_c5c3_fixtures::{Call, well};
+use function_c5c3_fixtures::{Call, text, well};
 use serde_json::{Value, json};
 
 use super::call;
@@ -108,4 +108,22 @@ fn changed_pool_is_ready_once_rook_has_reconciled_the_change(
     assert_eq!(*said, status);
     assert_eq!(outcome.ready["volumes-st-pool-a"], status == "Ready");
     assert_eq!(outcome.conditions["StorageReady"].2, message);
+}
+
+#[rstest::rstest]
+#[case::three_that_the_claim_asks_for(Value::Null, 3)]
+#[case::four_in_a_stretched_pool(json!("arbiter"), 4)]
+fn free_bytes_are_divided_by_the_copies_that_are_kept(#[case] arbiter: Value, #[case] copies: u64) {
+    let mut call = call("customer-b-staging");
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "st-pool-a" {
+            pool["spec"]["arbiterCluster"] = arbiter.clone();
+            pool["status"]["capacity"] =
+                json!({"total": "100Gi", "available": "12Gi", "used": "83Gi"});
+        }
+    }
+    call.composite["spec"]["storage"] = json!({"ceph": {"volumePool": {"replication": 3}}});
+    let (_, outcome) = call.running();
+    let free = &outcome.status["cephResources"]["volumePool"]["availableBytes"];
+    assert_eq!(*free, (12_u64 << 30) / copies);
 }
