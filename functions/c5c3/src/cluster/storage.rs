@@ -223,10 +223,11 @@ fn pending(status: &CephClusterStatus) -> String {
     }
 }
 
-/// What Ceph reports, with the checks that say that it has no room left, or soon hasn't. Others come and go.
+/// What Ceph reports, with the checks that say that it has no room left for data or pools, or soon hasn't. Others come and go.
 fn reports(ceph: &CephHealth) -> String {
     let checks = ceph.details.keys().map(String::as_str);
-    let full: Vec<&str> = checks.filter(|check| check.ends_with("FULL")).collect();
+    let is_full = |check: &&str| check.ends_with("FULL") || *check == "TOO_MANY_PGS";
+    let full: Vec<&str> = checks.filter(is_full).collect();
     match full.is_empty() {
         true => format!("Ceph reports {}", ceph.health),
         false => format!("Ceph reports {}: {}", ceph.health, full.join(", ")),

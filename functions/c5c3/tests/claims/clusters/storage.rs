@@ -43,13 +43,13 @@ fn capacity_of_a_pool_is_reported_after_large_changes_and_with_the_health(
     "HEALTH_WARN",
     "True",
     "Ready",
-    "Ceph reports HEALTH_WARN: OSD_NEARFULL, POOL_NEAR_FULL"
+    "Ceph reports HEALTH_WARN: OSD_NEARFULL, POOL_NEAR_FULL, TOO_MANY_PGS"
 )]
 #[case::now(
     "HEALTH_ERR",
     "False",
     "HealthError",
-    "Ceph reports HEALTH_ERR: OSD_NEARFULL, POOL_NEAR_FULL"
+    "Ceph reports HEALTH_ERR: OSD_NEARFULL, POOL_NEAR_FULL, TOO_MANY_PGS"
 )]
 fn pool_without_room_is_named_in_its_condition(
     #[case] health: &str,
@@ -62,7 +62,10 @@ fn pool_without_room_is_named_in_its_condition(
     let ceph = &mut ceph["status"]["ceph"];
     ceph["health"] = json!(health);
     let check = json!({"severity": health, "message": "some are"});
-    ceph["details"] = json!({"SLOW_OPS": check, "POOL_NEAR_FULL": check, "OSD_NEARFULL": check});
+    let checks = ["SLOW_OPS", "TOO_MANY_PGS", "POOL_NEAR_FULL", "OSD_NEARFULL"];
+    for name in checks {
+        ceph["details"][name] = check.clone();
+    }
     let expected: (String, String, String) = [status, reason, message].map(str::to_owned).into();
     assert_eq!(call.run().conditions["CephReady"], expected);
 }
