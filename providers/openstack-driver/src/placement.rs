@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hyper::Method;
 use provider_hypervisor_pool::nova::{Leftover, ProviderTraits, hosts_of};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
@@ -70,17 +71,11 @@ pub(crate) async fn join(
     let placement = placement(session)?;
     let path = format!("/resource_providers/{}/aggregates", encoded(provider));
     let what = "the aggregates of a resource provider";
-    let reply = match placement.send(Method::GET, &path, None, what).await {
-        Err(Error::Failed { status: 404, .. }) => {
-            return Err(Error::NoProvider {
-                server: placement.name(),
-                host: host.to_owned(),
-            });
-        }
-        reply => reply?,
-    };
-    let mut found: Aggregates =
-        serde_json::from_value(reply).map_err(|_| placement.strange(what))?;
+    let found: Option<Aggregates> = read(placement, &path, what).await?;
+    let mut found = found.ok_or_else(|| Error::NoProvider {
+        server: placement.name(),
+        host: host.to_owned(),
+    })?;
     if !found.aggregates.insert(aggregate.to_owned()) {
         return Ok(());
     }
@@ -130,15 +125,10 @@ pub(crate) async fn remove_traits(
     let placement = placement(session)?;
     let path = format!("/resource_providers/{}/traits", encoded(provider));
     let what = "the traits of a resource provider";
-    let reply = match placement.send(Method::GET, &path, None, what).await {
-        // It is gone.
-        Err(Error::Failed { status: 404, .. }) => return Ok(()),
-        reply => reply?,
-    };
-    let found: Traits = serde_json::from_value(reply).map_err(|_| placement.strange(what))?;
-    if found.traits.is_disjoint(traits) {
+    let found: Option<Traits> = read(placement, &path, what).await?;
+    let Some(found) = found.filter(|found| !found.traits.is_disjoint(traits)) else {
         return Ok(());
-    }
+    };
     let others: BTreeSet<&String> = found.traits.difference(traits).collect();
     let body = json!({
         "traits": others,
@@ -188,14 +178,8 @@ async fn is_allocated(placement: Server<'_>, id: &str) -> Result<bool, Error> {
         let id = encoded(&provider.uuid);
         let path = format!("/resource_providers/{id}/allocations");
         let what = "the allocations of a resource provider";
-        let reply = match placement.send(Method::GET, &path, None, what).await {
-            // It is gone.
-            Err(Error::Failed { status: 404, .. }) => continue,
-            reply => reply?,
-        };
-        let found: Allocations =
-            serde_json::from_value(reply).map_err(|_| placement.strange(what))?;
-        if !found.allocations.is_empty() {
+        let found: Option<Allocations> = read(placement, &path, what).await?;
+        if found.is_some_and(|found| !found.allocations.is_empty()) {
             return Ok(true);
         }
     }
@@ -228,6 +212,22 @@ pub(crate) async fn delete(session: &Session, id: &str, host: &str) -> Result<()
         }
     }
     Ok(())
+}
+
+/// What Placement says of a resource provider under this path. None if there is no such provider.
+async fn read<T: DeserializeOwned>(
+    placement: Server<'_>,
+    path: &str,
+    what: &'static str,
+) -> Result<Option<T>, Error> {
+    match placement.send(Method::GET, path, None, what).await {
+        Ok(reply) => {
+            let found = serde_json::from_value(reply);
+            found.map(Some).map_err(|_| placement.strange(what))
+        }
+        Err(Error::Failed { status: 404, .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn placement(session: &Session) -> Result<Server<'_>, Error> {
