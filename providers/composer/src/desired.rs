@@ -45,17 +45,14 @@ pub struct DesiredState {
 
 impl DesiredState {
     /// Adds an object to the desired state. Name and namespace, the owner's labels and its ownerReference are added; the
-    /// body's own labels and annotations stay. An object that is added twice with different bodies fails the whole reconcile, once the
-    /// composer has returned: one part of the subject would overwrite what another one has.
+    /// body's own labels and annotations stay. An object that is added twice with different bodies, or generated too, fails the whole
+    /// reconcile, once the composer has returned: one part of the subject would overwrite what another one has.
     pub fn apply<T: Resource + Serialize>(&mut self, namespace: &str, name: &str, body: &T) {
         let key = Key::of::<T>(namespace, name);
         let body = self.json(&key, body);
         let other = self.objects.get(&key);
-        if other.is_some_and(|other| *other != body) {
-            let message = format!(
-                "two parts of this resource would create {key}: give one of them another name"
-            );
-            return self.fail(Failure::new(Reason::Invalid, message));
+        if other.is_some_and(|other| *other != body) || self.generated.contains_key(&key) {
+            return self.fail(twice(&key));
         }
         self.objects.insert(key, body);
     }
@@ -98,9 +95,15 @@ impl DesiredState {
         self.failure = Some(failure);
     }
 
-    /// Adds a Secret to the desired state whose values are generated once, where no Secret of its name exists.
+    /// Adds a Secret to the desired state whose values are generated once, where no Secret of its name exists. One that is added twice with
+    /// different values, or applied too, fails the whole reconcile, as in [`DesiredState::apply`]: two parts of the subject would have one
+    /// secret.
     pub fn generate(&mut self, namespace: &str, name: &str, generated: Generated) {
         let key = Key::of::<k8s_openapi::api::core::v1::Secret>(namespace, name);
+        let other = self.generated.get(&key);
+        if other.is_some_and(|other| *other != generated) || self.objects.contains_key(&key) {
+            return self.fail(twice(&key));
+        }
         self.generated.insert(key, generated);
     }
 
@@ -138,4 +141,11 @@ impl DesiredState {
             && self.generated.is_empty()
             && self.calls.is_empty()
     }
+}
+
+/// The failure of a subject of which two parts want an object differently.
+fn twice(key: &Key) -> Failure {
+    let message =
+        format!("two parts of this resource would create {key}: give one of them another name");
+    Failure::new(Reason::Invalid, message)
 }

@@ -56,6 +56,23 @@ impl Composer for Small {
         if subject.spec.target.name == "taken" {
             desired.apply(subject.namespace(), "here", &ConfigMap::default());
         }
+        if subject.spec.target.name == "generated-twice" {
+            desired.generate(subject.namespace(), "made", Generated::credentials("nova"));
+        }
+        if subject.spec.target.name == "generated-otherwise" {
+            desired.generate(
+                subject.namespace(),
+                "made",
+                Generated::credentials("glance"),
+            );
+        }
+        if subject.spec.target.name == "generated-and-applied" {
+            desired.apply(subject.namespace(), "made", &Secret::default());
+        }
+        if subject.spec.target.name == "applied-and-generated" {
+            desired.apply(subject.namespace(), "both", &Secret::default());
+            desired.generate(subject.namespace(), "both", Generated::credentials("nova"));
+        }
         if subject.spec.target.name == "unwritable" {
             desired.json("the map", &BTreeMap::from([((1, 2), "three")]));
         }
@@ -302,6 +319,26 @@ fn object_of_two_parts_fails_the_reconcile_unless_both_have_the_same() {
     let message =
         "two parts of this resource would create ConfigMap here: give one of them another name";
     assert_eq!(failure, Some(Failure::new(Reason::Invalid, message)));
+}
+
+#[test]
+fn generated_secret_of_two_parts_fails_the_reconcile_unless_both_have_the_same() {
+    let source = secret(Lookup::Missing);
+    let observed = ObservedState::new(&source, NOW);
+    let same = Small.composed(&subject("generated-twice"), &observed);
+    assert!(same.is_ok());
+    for (target, name) in [
+        ("generated-otherwise", "made"),
+        ("generated-and-applied", "made"),
+        ("applied-and-generated", "both"),
+    ] {
+        let failure = Small.composed(&subject(target), &observed).err();
+        let message = format!(
+            "two parts of this resource would create Secret {name}: give one of them another name"
+        );
+        let expected = Some(Failure::new(Reason::Invalid, message));
+        assert_eq!(failure, expected, "{target}");
+    }
 }
 
 #[test]

@@ -120,6 +120,11 @@ impl<'a> Users<'a> {
             Ok(None) => return,
             Err(pending) => return desired.conditions.note(exclusive(self.type_), &pending),
         };
+        let secret = Key::of::<Secret>(self.service.namespace, &self.secrets.secret(next));
+        // Databases whose users have one Secret have the next one in common, too.
+        if desired.generated.contains_key(&secret) {
+            return;
+        }
         // No database and no cell has a name with a dot.
         let mut generated = Generated::credentials(&format!("{usual}.{next}"));
         if let Some(password) = generated.values.remove("password") {

@@ -91,3 +91,19 @@ fn rotation_does_not_begin_where_it_is_unknown_who_has_a_user(
         )
     );
 }
+
+/// Nova may have one Secret for several databases.
+#[test]
+fn databases_whose_users_have_one_secret_have_the_next_user_in_common() {
+    let mut cluster = running();
+    cluster.secret("shared", &[("password", "s3cret")]);
+    cluster.change::<Custom<NeutronSpec>>("neutron", |neutron| {
+        neutron["spec"]["database"] = json!({ "secretRef": { "name": "shared" } });
+    });
+    cluster.settle(&NEUTRON, "neutron");
+    begin_rotation(&mut cluster, DATABASE);
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(logins(&cluster, DATABASE), ["neutron.2", "neutron.2"]);
+    assert_eq!(users(&cluster, DATABASE), SECOND);
+    assert_eq!(cluster.condition(&NEUTRON, "neutron", "Ready").0, "True");
+}
