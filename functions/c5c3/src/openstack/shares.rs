@@ -15,7 +15,7 @@ use super::{Recipe, new_hosts, resource};
 use crate::composed::Composed;
 use crate::manifest::Manifest;
 use crate::observed::{Observation, condition, is_true};
-use crate::pools::allows;
+use crate::pools::{Named, allows};
 
 /// Label of a pool that becomes Nova's availability zone.
 const ZONE: &str = "availability-zone";
@@ -100,7 +100,7 @@ impl Recipe<'_> {
                         ),
                         availability_zone: composite.spec.labels.get(ZONE).cloned(),
                         aggregate: Some(aggregate(name, &composite.spec)),
-                        traits: traits(name, &composite.spec)?,
+                        traits: traits(name, &composite.spec, &self.site.hypervisors)?,
                         cell: self.cell(name, composed),
                         agents: Agents {
                             hosts: composite.spec.agents.clone(),
@@ -234,8 +234,12 @@ fn aggregate(name: &str, pool: &HypervisorClusterSpec) -> Aggregate {
 /// Returns Placement's custom traits: `CUSTOM_POOL_HV_POOL_A` for the pool itself, and `CUSTOM_TIER_PREMIUM` for the label `tier: premium`.
 ///
 /// # Errors
-/// Two labels become one trait.
-fn traits(name: &str, pool: &HypervisorClusterSpec) -> Result<Vec<String>, Fatal> {
+/// Two labels become one trait, or one becomes the trait of another of the claim's pools, whose flavors would find the nodes of both.
+fn traits(
+    name: &str,
+    pool: &HypervisorClusterSpec,
+    all: &[Named<HypervisorClusterSpec>],
+) -> Result<Vec<String>, Fatal> {
     let mut labels: BTreeMap<String, String> = BTreeMap::new();
     for (label, value) in qualities(pool) {
         let custom = custom(label, value);
@@ -243,6 +247,16 @@ fn traits(name: &str, pool: &HypervisorClusterSpec) -> Result<Vec<String>, Fatal
         if let Some(other) = labels.insert(custom.clone(), label.clone()) {
             return Err(Fatal::new(format!(
                 "the labels `{other}` and `{label}` of hypervisor pool {name} both become the trait {custom}; rename one of them"
+            )));
+        }
+    }
+    let others = all.iter().map(|pool| pool.name.name());
+    for other in others.filter(|other| *other != name) {
+        let custom = custom(POOL, other);
+        if let Some(label) = labels.get(&custom) {
+            return Err(Fatal::new(format!(
+                "the label `{label}` of hypervisor pool {name} becomes {custom}, which is the trait of hypervisor pool {other}; rename the \
+                 label"
             )));
         }
     }

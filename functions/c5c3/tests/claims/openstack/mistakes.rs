@@ -157,6 +157,36 @@ fn labels_that_become_one_trait_are_both_named() {
 }
 
 #[rstest]
+#[case("pool", "hv-pool-b")]
+#[case("pool-hv", "pool.b")]
+fn label_that_becomes_the_trait_of_another_pool_is_refused(
+    #[case] label: &str,
+    #[case] value: &str,
+) {
+    let fatal = |named: Value| {
+        let mut claim = claim("customer-b-staging");
+        claim["spec"]["hypervisorClusters"] = named;
+        let pools = pools().into_iter().map(|mut pool| {
+            if pool["spec"]["name"] == "hv-pool-a" {
+                pool["spec"]["labels"] = json!({ label: value });
+            }
+            pool
+        });
+        let call = Call::of(claim, "openstack-production").with(pools);
+        call.run().fatal
+    };
+    // The claim has no nodes of hv-pool-b.
+    assert_eq!(fatal(json!(["hv-pool-a"])), None);
+    assert_eq!(
+        fatal(json!(["hv-pool-a", "hv-pool-b"])),
+        Some(format!(
+            "the label `{label}: {value}` of hypervisor pool hv-pool-a becomes CUSTOM_POOL_HV_POOL_B, which is the trait of hypervisor \
+             pool hv-pool-b; rename the label"
+        ))
+    );
+}
+
+#[rstest]
 #[case(9_007_199, json!(9_007_199_000_000_000_u64))]
 #[case(1_000_000_000, Value::Null)]
 fn quota_up_to_the_largest_of_the_schema_is_composed_where_the_size_has_no_limit(
