@@ -51,7 +51,7 @@ pub struct Folder {
 /// deleted.
 ///
 /// # Errors
-/// A store isn't described, or two have the same name.
+/// A store isn't described, two have the same name, or the volume of one has the images of another Glance.
 pub fn resolve(
     service: &Service<'_>,
     storage: &ImageStorage,
@@ -227,7 +227,7 @@ impl Place {
             }
             ImageBackend::File => {
                 let volume = store.file.clone().unwrap_or_default();
-                let folder = folder(service, suffix, volume, desired);
+                let folder = folder(service, suffix, volume, desired)?;
                 Ok(Ok(Self::File(folder)))
             }
         }
@@ -248,13 +248,23 @@ fn folder(
     suffix: &str,
     volume: Volume<20>,
     desired: &mut DesiredState,
-) -> Folder {
+) -> Result<Folder, Failure> {
     let folder = Folder {
         volume: format!("images{suffix}"),
         path: format!("{IMAGES}{suffix}"),
         claim: service.named(&format!("images{suffix}")),
     };
     let key = Key::of::<PersistentVolumeClaim>(service.namespace, &folder.claim);
+    // Volumes outlast a Glance and have no ownerReference. Names with dashes may give two of them one volume.
+    let claim = service.get::<PersistentVolumeClaim>(&folder.claim).found();
+    let other = claim.as_ref();
+    let other = other.and_then(|claim| service.other_instance(&claim.metadata));
+    if let Some(other) = other {
+        let message = format!(
+            "{key} has the images of Glance {other}: give this Glance or its store another name"
+        );
+        return Err(Failure::new(Reason::NameTaken, message));
+    }
     let storage = Storage {
         size: volume.size,
         class: volume.storage_class,
@@ -262,5 +272,5 @@ fn folder(
     let (metadata, observed) = (service.metadata("images"), service.observed);
     // A rolling change has two pods at once, and they may be on two nodes.
     lasting_volume(&key, metadata, "ReadWriteMany", storage, observed, desired);
-    folder
+    Ok(folder)
 }

@@ -14,8 +14,8 @@ use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{
-    Failure, Key, Live, Lookup, ObservedState, Owner, Reason, Resource, ResourceKind, SecretValues,
-    Subject, Use,
+    Failure, Key, Live, Lookup, Metadata, ObservedState, Owner, Reason, Resource, ResourceKind,
+    SecretValues, Subject, Use,
 };
 use serde::de::DeserializeOwned;
 
@@ -141,6 +141,14 @@ impl Service<'_> {
     /// The Secret doesn't exist, or can't be read.
     pub fn secret(&self, name: &str, purpose: &str) -> Prerequisite<SecretValues> {
         SecretValues::read(self.observed, self.namespace, name, purpose)
+    }
+
+    /// The other resource of this service that an object's labels name, if any. Objects that outlast their owner have no ownerReference.
+    pub fn other_instance<'o>(&self, object: &'o Metadata) -> Option<&'o str> {
+        let labels = &object.labels;
+        let name = labels.get(NAME).map(String::as_str);
+        let instance = labels.get(INSTANCE).map(String::as_str);
+        instance.filter(|instance| name == Some(self.definition.name) && *instance != self.name)
     }
 
     /// The name of an object of this service: the resource's name and a purpose.

@@ -4,7 +4,7 @@ use c5c3_api::glance::GlanceSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use provider_composer::Custom;
-use provider_openstack_fixtures::documents::RBD;
+use provider_openstack_fixtures::documents::{self, RBD};
 use serde_json::json;
 
 use super::{FILE, GLANCE, SEVERAL, given};
@@ -116,4 +116,35 @@ fn a_store_that_nothing_describes_is_a_mistake() {
         failure.to_string(),
         "storage.backend is s3, and nothing describes it: give storage.s3"
     );
+}
+
+/// It outlasts both, so no ownerReference says whose it is.
+#[test]
+fn volume_with_the_images_of_another_glance_is_left_alone() {
+    let mut cluster = given(FILE);
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["storage"]["additional"] = json!([{ "name": "images", "backend": "file" }]);
+    });
+    cluster.settle(&GLANCE, "glance");
+    let volume = "glance-images-images";
+    let before = cluster.get::<PersistentVolumeClaim>(volume).cloned();
+    assert!(before.is_some());
+
+    let other = documents::glance(FILE)
+        .replace("name: glance,", "name: glance-images,")
+        .replace("uid: \"1234\"", "uid: \"5678\"")
+        .replace("database: glance }", "database: other }");
+    cluster.put_document::<Custom<GlanceSpec>>(&other);
+    let failure = cluster.compose(&GLANCE, "glance-images").err().unwrap();
+    assert_eq!(
+        (failure.reason().name(), failure.to_string()),
+        (
+            "NameTaken",
+            format!(
+                "PersistentVolumeClaim {volume} has the images of Glance glance: give this Glance or its store another name"
+            )
+        )
+    );
+    let after = cluster.get::<PersistentVolumeClaim>(volume).cloned();
+    assert_eq!(after, before);
 }
