@@ -183,14 +183,16 @@ impl Api {
         Ok(Some(page))
     }
 
-    /// What changes among the objects of a kind after a version. It ends, or fails when the connection is lost.
+    /// What changes among the objects of a kind after a version, as it was received: most of it is known already. It ends, or fails when
+    /// the connection is lost.
     pub(crate) async fn watch(
         &self,
         kind: ResourceKind,
         namespace: &str,
         extent: Extent,
         version: &str,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<Value>, ApiError>> + use<>, ApiError> {
+    ) -> Result<impl Stream<Item = Result<WatchEvent<Box<RawValue>>, ApiError>> + use<>, ApiError>
+    {
         let length = WATCH + SPREAD.mul_f64(fastrand::f64());
         let deadline = Instant::now() + length + LATE;
         let url = format!(

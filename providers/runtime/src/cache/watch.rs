@@ -7,7 +7,9 @@ use std::time::Duration;
 use futures::TryStreamExt;
 use kube::core::WatchEvent;
 use provider_composer::ResourceKind;
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 
@@ -170,12 +172,12 @@ impl Follower<'_> {
         self.live(broken);
         let mut events = pin!(events);
         while let Some(event) = events.try_next().await? {
-            let (version, seen) = match event {
+            let reached = match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    (version_of(&object), self.saw(object).map(drop))
+                    self.saw(&object).map(|seen| seen.resource_version)
                 }
-                WatchEvent::Deleted(object) => (version_of(&object), self.saw_deleted(&object)),
-                WatchEvent::Bookmark(mark) => (Some(mark.metadata.resource_version), Ok(())),
+                WatchEvent::Deleted(object) => self.saw_deleted(&object),
+                WatchEvent::Bookmark(mark) => Ok(Some(mark.metadata.resource_version)),
                 WatchEvent::Error(status) if status.code == 410 => {
                     self.version = None;
                     return Ok(origin);
@@ -183,11 +185,8 @@ impl Follower<'_> {
                 WatchEvent::Error(status) => return Err(ApiError::Refused(status)),
             };
             // All are listed again after an object that can't be understood: none is passed over.
-            self.version = match seen {
-                Ok(()) => version.or(self.version.take()),
-                Err(_) => None,
-            };
-            seen?;
+            let last = self.version.take();
+            self.version = reached?.or(last);
         }
         Ok(origin)
     }
@@ -201,8 +200,7 @@ impl Follower<'_> {
                 .list(self.kind, self.namespace, self.extent, &from, &mut limit)
                 .await?;
             for item in page.items {
-                let object = serde_json::from_str(item.get()).map_err(kube::Error::SerdeError)?;
-                seen.insert(self.saw(object)?);
+                seen.insert(self.saw(&item)?.place());
             }
             from = page.metadata.r#continue;
             if from.is_empty() {
@@ -220,14 +218,17 @@ impl Follower<'_> {
         }
     }
 
-    fn saw(&self, mut object: Value) -> Result<Place, ApiError> {
-        let place = place_of(&object)?;
+    fn saw(&self, received: &RawValue) -> Result<Identity, ApiError> {
+        let identity = Identity::of(received)?;
+        let place = identity.place();
         // The responses to this process's own writes are known, and so is most of a list that is read again.
-        let version = version_of(&object).unwrap_or_default();
+        let version = identity.resource_version.as_deref().unwrap_or_default();
         let objects = self.cache.objects(self.kind, self.namespace);
-        if objects.is_some_and(|mut objects| objects.reach(&place, &version)) {
-            return Ok(place);
+        if objects.is_some_and(|mut objects| objects.reach(&place, version)) {
+            return Ok(identity);
         }
+        let object = serde_json::from_str(received.get());
+        let mut object: Value = object.map_err(kube::Error::SerdeError)?;
         // The items of a list have no apiVersion and kind.
         object["apiVersion"] = self.kind.api_version().into();
         object["kind"] = self.kind.kind.into();
@@ -241,14 +242,16 @@ impl Follower<'_> {
         if let Some(change) = change {
             self.cache.changed(self.kind, &place, &change);
         }
-        Ok(place)
+        Ok(identity)
     }
 
-    fn saw_deleted(&self, object: &Value) -> Result<(), ApiError> {
-        let place = place_of(object)?;
-        let version = version_of(object)
-            .and_then(|version| version.parse().ok())
-            .unwrap_or(u64::MAX);
+    /// Removes an object. Returns its last resourceVersion.
+    fn saw_deleted(&self, received: &RawValue) -> Result<Option<String>, ApiError> {
+        let identity = Identity::of(received)?;
+        let place = identity.place();
+        let version = identity.resource_version.as_deref();
+        let version = version.and_then(|version| version.parse().ok());
+        let version = version.unwrap_or(u64::MAX);
         let change = self
             .cache
             .objects(self.kind, self.namespace)
@@ -256,7 +259,7 @@ impl Follower<'_> {
         if let Some(change) = change {
             self.cache.changed(self.kind, &place, &change);
         }
-        Ok(())
+        Ok(identity.resource_version)
     }
 
     fn live(&mut self, broken: &mut Option<Instant>) {
@@ -300,18 +303,31 @@ impl Follower<'_> {
     }
 }
 
-/// Returns where an object is.
-fn place_of(object: &Value) -> Result<Place, ApiError> {
-    let metadata = &object["metadata"];
-    let namespace = metadata["namespace"].as_str().unwrap_or_default();
-    let name = metadata["name"].as_str().ok_or(ApiError::Metadata)?;
-    Ok(Place::new(namespace, name))
+/// Which version of which object was received.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Identity {
+    name: String,
+    namespace: Option<String>,
+    resource_version: Option<String>,
 }
 
-fn version_of(object: &Value) -> Option<String> {
-    object["metadata"]["resourceVersion"]
-        .as_str()
-        .map(str::to_owned)
+impl Identity {
+    /// Of an object, of which no more is parsed.
+    fn of(received: &RawValue) -> Result<Self, ApiError> {
+        #[derive(Deserialize)]
+        struct Object {
+            metadata: Identity,
+        }
+        let object = serde_json::from_str::<Object>(received.get());
+        object
+            .map(|object| object.metadata)
+            .map_err(|_| ApiError::Metadata)
+    }
+
+    fn place(&self) -> Place {
+        Place::new(self.namespace.as_deref().unwrap_or_default(), &self.name)
+    }
 }
 
 #[cfg(test)]
@@ -323,7 +339,7 @@ mod tests {
     use crate::testing::{SECRET, Server, things};
 
     #[tokio::test]
-    async fn event_of_a_version_that_is_known_is_not_read_again() {
+    async fn event_of_a_version_that_is_known_is_not_parsed() {
         let server = Server::default();
         let (cache, api) = (Cache::new(&things(), &[]), server.api());
         let follower = Follower {
@@ -336,16 +352,21 @@ mod tests {
             failures: 0,
             unanswered: 0,
         };
-        let object = |version: &str, labels: Value| {
-            let metadata = json!({ "name": "one", "namespace": "a", "resourceVersion": version, "labels": labels });
-            json!({ "metadata": metadata })
+        let metadata =
+            |version: &str| json!({ "name": "one", "namespace": "a", "resourceVersion": version });
+        cache.learn(
+            &Key::new(SECRET, "a", "one"),
+            json!({ "metadata": metadata("2") }),
+        );
+        // JSON, and more than a number can be.
+        let unreadable = |version: &str| {
+            let text = format!(r#"{{"metadata":{},"spec":1e999}}"#, metadata(version));
+            RawValue::from_string(text).unwrap()
         };
-        cache.learn(&Key::new(SECRET, "a", "one"), object("2", json!({})));
-        let unreadable = json!("not a map");
         for version in ["1", "2"] {
-            assert!(follower.saw(object(version, unreadable.clone())).is_ok());
+            assert!(follower.saw(&unreadable(version)).is_ok());
         }
-        assert!(follower.saw(object("3", unreadable)).is_err());
+        assert!(follower.saw(&unreadable("3")).is_err());
     }
 
     #[test]
