@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Cache, Entry, Interest, Place, namespace_of};
 use crate::api::Extent;
-use crate::apply::{Digest, managed};
+use crate::apply::Digest;
 
 impl Cache {
     /// Caches an object. Its body is kept only where the object is a subject, where a composer looked it up, where an operator applied it
@@ -65,11 +65,13 @@ impl Cache {
 
     /// Takes the result of an apply.
     pub(crate) fn applied(&self, key: &Key, manager: &'static str, wanted: Digest, object: Value) {
-        let came = managed(&object, true, &[manager]);
-        if let Some(came) = came.first().and_then(|managed| managed.digest) {
+        let place = Place::of(key);
+        let seen = self.seen(key.kind, &place, object, true);
+        let managed = seen.as_ref().and_then(|seen| seen.managed_by(manager));
+        if let Some(came) = managed.and_then(|managed| managed.digest) {
             self.remember(key, manager, wanted, came);
         }
-        self.learn(key, object);
+        self.take_in(key.kind, &place, seen);
     }
 
     /// Records the digest that results from writing a wanted one.
