@@ -18,6 +18,10 @@ pub(crate) enum Wanted {
     External(ExternalRequest),
 }
 
+/// How many objects are parsed once for one attempt to compose. What a composer looks up beyond these, for instance of each of a thousand
+/// nodes, is parsed each time, so that it isn't all in memory at once.
+const PARSED: usize = 256;
+
 /// The responses of external systems that one reconcile has seen.
 pub(crate) type Responses = BTreeMap<ExternalRequest, Arc<Value>>;
 
@@ -30,6 +34,8 @@ pub(crate) struct View<'a> {
     failed: &'a BTreeMap<Wanted, String>,
     responses: RefCell<&'a mut Responses>,
     wanted: RefCell<BTreeSet<Wanted>>,
+    /// Objects that were looked up: composers look up one, then each of its conditions.
+    parsed: RefCell<BTreeMap<Key, Arc<Value>>>,
 }
 
 impl<'a> View<'a> {
@@ -45,6 +51,7 @@ impl<'a> View<'a> {
             failed,
             responses: RefCell::new(responses),
             wanted: RefCell::default(),
+            parsed: RefCell::default(),
         }
     }
 
@@ -107,8 +114,18 @@ impl<'a> View<'a> {
 
 impl Source for View<'_> {
     fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
+        let mut parsed = self.parsed.borrow_mut();
+        if let Some(object) = parsed.get(key) {
+            return Lookup::Found(Arc::clone(object));
+        }
         let entry = self.cache.find(key);
-        entry.and_then(|entry| self.read(key.clone(), &entry))
+        let object = entry.and_then(|entry| self.read(key.clone(), &entry));
+        if let Lookup::Found(object) = &object
+            && parsed.len() < PARSED
+        {
+            parsed.insert(key.clone(), Arc::clone(object));
+        }
+        object
     }
 
     fn objects(&self, selection: &Selection) -> Lookup<Vec<Arc<Value>>> {
@@ -135,5 +152,39 @@ impl Source for View<'_> {
 
     fn is_installed(&self, kind: ResourceKind, namespace: &str) -> bool {
         !matches!(self.cache.state(kind, namespace), State::Absent(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{WIDGET, things};
+
+    #[test]
+    fn object_is_parsed_once_for_an_attempt_and_anew_for_the_next() {
+        let cache = Cache::new(&things(), &[]);
+        cache.set_state(WIDGET, "", State::Live);
+        let key = Key::new(WIDGET, "a", "one");
+        let see = |version: &str| {
+            let metadata = json!({ "name": "one", "namespace": "a", "resourceVersion": version });
+            cache.fetched(&key, json!({ "metadata": metadata }));
+        };
+        let external = ExternalSystems::new(Vec::new());
+        let failed = BTreeMap::new();
+        let looked_up = || {
+            let mut responses = Responses::new();
+            let view = View::new(&cache, &external, &failed, &mut responses);
+            let look = || view.object(&key).found().unwrap();
+            let (first, second) = (look(), look());
+            assert!(Arc::ptr_eq(&first, &second));
+            assert!(view.wanted().is_empty());
+            first["metadata"]["resourceVersion"].clone()
+        };
+        see("1");
+        assert_eq!(looked_up(), "1");
+        see("2");
+        assert_eq!(looked_up(), "2");
     }
 }
