@@ -10,8 +10,26 @@ pub(crate) struct Digest([u8; 16]);
 impl Digest {
     /// Of one value.
     pub(crate) fn of(value: &Value) -> Self {
+        Self::fed(|context| feed(context, value))
+    }
+
+    /// Of an object without what says which object it is.
+    pub(crate) fn of_content(object: &Value) -> Self {
+        Self::fed(|context| {
+            let fields = without(object, &["apiVersion", "kind"]);
+            feed_fields(context, fields, |context, name, value| match name {
+                "metadata" if value.is_object() => {
+                    let metadata = without(value, &["name", "namespace"]);
+                    feed_fields(context, metadata, |context, _, value| feed(context, value));
+                }
+                _ => feed(context, value),
+            });
+        })
+    }
+
+    fn fed(feed: impl FnOnce(&mut Context)) -> Self {
         let mut context = Context::new(&SHA256);
-        feed(&mut context, value);
+        feed(&mut context);
         let mut half = [0; 16];
         half.copy_from_slice(&context.finish().as_ref()[..16]);
         Self(half)
@@ -35,18 +53,34 @@ fn feed(context: &mut Context, value: &Value) {
             length(context, b'a', items.len());
             items.iter().for_each(|item| feed(context, item));
         }
-        Value::Object(fields) => {
-            let mut fields: Vec<_> = fields
-                .iter()
-                .filter(|(_, value)| !value.is_null())
-                .collect();
-            fields.sort_unstable_by_key(|(name, _)| *name);
-            length(context, b'o', fields.len());
-            for (name, value) in fields {
-                text(context, b's', name);
+        Value::Object(_) => {
+            feed_fields(context, without(value, &[]), |context, _, value| {
                 feed(context, value);
-            }
+            });
         }
+    }
+}
+
+/// The fields of an object, but for nulls and these.
+fn without<'a>(object: &'a Value, names: &[&str]) -> Vec<(&'a str, &'a Value)> {
+    let fields = object.as_object().into_iter().flatten();
+    let fields = fields.map(|(name, value)| (name.as_str(), value));
+    fields
+        .filter(|(name, value)| !value.is_null() && !names.contains(name))
+        .collect()
+}
+
+/// Encodes fields by their names, each value by `feed`.
+fn feed_fields(
+    context: &mut Context,
+    mut fields: Vec<(&str, &Value)>,
+    feed: impl Fn(&mut Context, &str, &Value),
+) {
+    fields.sort_unstable_by_key(|(name, _)| *name);
+    length(context, b'o', fields.len());
+    for (name, value) in fields {
+        text(context, b's', name);
+        feed(context, name, value);
     }
 }
 

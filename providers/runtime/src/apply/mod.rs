@@ -64,16 +64,7 @@ pub fn applied(live: &Value, manager: &str) -> Option<Value> {
 
 /// The digest that a live object's has to have for a wanted object to be there already.
 pub(crate) fn wanted(object: &Value) -> Digest {
-    let mut object = object.clone();
-    if let Some(fields) = object.as_object_mut() {
-        fields.shift_remove("apiVersion");
-        fields.shift_remove("kind");
-        if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
-            metadata.shift_remove("name");
-            metadata.shift_remove("namespace");
-        }
-    }
-    Digest::of(&object)
+    Digest::of_content(object)
 }
 
 #[cfg(test)]
