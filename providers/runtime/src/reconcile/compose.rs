@@ -47,6 +47,8 @@ impl Controller {
             let wanted = view.wanted();
             let is_read = wanted.is_empty();
             if !is_read && round < ROUNDS {
+                // It takes a megabyte or more, and up to eight subjects wait at once.
+                drop(composed);
                 failed.extend(self.fetch(wanted, &mut moment.responses).await);
                 round += 1;
                 continue;

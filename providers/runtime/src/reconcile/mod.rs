@@ -249,15 +249,19 @@ impl Controller {
             is_complete,
             ..
         } = round;
-        let gauges = std::mem::take(&mut composed.desired.gauges);
+        let mut desired = std::mem::take(&mut composed.desired);
+        let gauges = std::mem::take(&mut desired.gauges);
         let exported = &self.metrics.gauges;
         exported.set(subject.id, subject.guard, gauges);
+        let (is_empty, requeue_at) = (desired.is_empty(), desired.requeue_at);
+        // Its objects are written. Up to eight subjects write their status and Events at once.
+        drop(desired);
         if let Some(problem) = foremost(&made.problems) {
             self.refuse(subject, Some(&composed), problem).await?;
             return Ok(Outcome::Failed);
         }
         if is_deleted
-            && composed.desired.is_empty()
+            && is_empty
             && !made.wrote()
             && !made.is_outdated
             && !self.may_have(subject, |_| true)
@@ -277,8 +281,7 @@ impl Controller {
             false if !is_complete || self.cache.is_stale(subject.id.operator) => Outcome::Failed,
             false => {
                 self.cache.rest(subject.reconcile(), &subject.head.uid);
-                let wake = composed.desired.requeue_at;
-                Outcome::Done(wake.map(|wake| moment.pause(wake)))
+                Outcome::Done(requeue_at.map(|wake| moment.pause(wake)))
             }
         })
     }
