@@ -6,7 +6,7 @@ use std::time::Duration;
 use c5c3_process::stop_signal;
 use hyper_util::client::legacy::Client as Http;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::ConfigExt;
 use kube::{Client, Config};
 use provider_composer::Operator;
@@ -25,6 +25,10 @@ const LAST_THREADS: Duration = Duration::from_secs(1);
 const KEEPALIVE: Duration = Duration::from_secs(30);
 const PROBE: Duration = Duration::from_secs(10);
 const PROBES: u32 = 3;
+
+/// How long an idle connection is kept at least. Reconciles leave up to some thirty, each with its buffers, and the API server keeps them
+/// for minutes.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// Runs operators until SIGTERM or SIGINT.
 ///
@@ -63,7 +67,7 @@ pub async fn client(kubeconfig: Option<&Path>) -> Result<Client, RunError> {
 }
 
 /// Returns kube's client with TCP keepalive: a watch may be silent for minutes, and without probes a lost connection
-/// would never be noticed.
+/// would never be noticed. Idle connections are closed.
 fn with_keepalive(config: Config) -> kube::Result<Client> {
     if config.proxy_url.is_some() {
         return Client::try_from(config);
@@ -74,13 +78,15 @@ fn with_keepalive(config: Config) -> kube::Result<Client> {
     http.set_keepalive_interval(Some(PROBE));
     http.set_keepalive_retries(Some(PROBES));
     let https = config.rustls_https_connector_with_connector(http)?;
+    let mut client = Http::builder(TokioExecutor::new());
+    client.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE);
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .map_err(redacting(plugin(&config.auth_info)))
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
-        .service(Http::builder(TokioExecutor::new()).build(https));
+        .service(client.build(https));
     Ok(Client::new(service, config.default_namespace))
 }
 
@@ -88,7 +94,11 @@ fn with_keepalive(config: Config) -> kube::Result<Client> {
 mod tests {
     use std::fs::read_to_string;
 
+    use futures::future::join;
+    use hyper::Request;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
+    use tokio::time::timeout;
 
     use super::*;
 
@@ -133,5 +143,25 @@ mod tests {
             "{ours:?}"
         );
         request.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn client_closes_idle_connections() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let client = with_keepalive(Config::new(url.parse().unwrap())).unwrap();
+        let answer = async {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            assert!(connection.read(&mut [0; 4096]).await.unwrap() > 0);
+            let response = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+            connection.write_all(response).await.unwrap();
+            connection
+        };
+        let request = Request::get("/").body(Vec::new()).unwrap();
+        let (mut connection, answered) = join(answer, client.request_text(request)).await;
+        assert_eq!(answered.unwrap(), "{}");
+        let mut rest = [0; 1];
+        let closed = timeout(IDLE * 4, connection.read(&mut rest)).await;
+        assert_eq!(closed.unwrap().unwrap(), 0);
     }
 }
