@@ -93,7 +93,7 @@ impl Controller<'_> {
             .dependencies()
             .filter_map(|(subject, dependency)| match dependency {
                 Dependency::Object(key) => Some(source::key(&subject.cluster, key)),
-                Dependency::Objects(_) | Dependency::External(_) => None,
+                Dependency::Objects(_) | Dependency::Keys(_) | Dependency::External(_) => None,
             });
         let made = self
             .reconciled
@@ -106,7 +106,7 @@ impl Controller<'_> {
     pub fn listed(&self) -> BTreeSet<Listing> {
         self.dependencies()
             .filter_map(|(subject, dependency)| match dependency {
-                Dependency::Objects(selection) => Some(Listing {
+                Dependency::Objects(selection) | Dependency::Keys(selection) => Some(Listing {
                     cluster: subject.cluster.clone(),
                     selection: selection.clone(),
                 }),
@@ -241,7 +241,7 @@ fn concerns(dependency: &Dependency, changed: &Key) -> bool {
                 && key.namespace.as_deref().unwrap_or_default() == changed.namespace
                 && is_of(changed, key.kind)
         }
-        Dependency::Objects(selection) => {
+        Dependency::Objects(selection) | Dependency::Keys(selection) => {
             selection.namespace == changed.namespace && is_of(changed, selection.kind)
         }
         Dependency::External(_) => false,

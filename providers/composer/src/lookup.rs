@@ -188,6 +188,8 @@ pub enum Dependency {
     Object(Key),
     /// Some objects of a kind.
     Objects(Selection),
+    /// Which objects of a kind there are. None of them is read.
+    Keys(Selection),
     /// An external system.
     External(ExternalRequest),
 }

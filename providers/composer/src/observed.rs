@@ -93,7 +93,7 @@ impl<'a> ObservedState<'a> {
             let lives: Result<Vec<_>, _> = lives.collect();
             lives.into()
         });
-        self.listed(selection, lookup)
+        self.listed(T::KIND, Dependency::Objects(selection), lookup)
     }
 
     /// Which objects of a kind there are in one namespace with all these labels, by name. None of them is read.
@@ -105,12 +105,15 @@ impl<'a> ObservedState<'a> {
     ) -> Lookup<Vec<Key>> {
         let selection = Selection::new(kind, namespace, labels);
         let lookup = self.source.keys(&selection);
-        self.listed(selection, lookup)
+        self.listed(kind, Dependency::Keys(selection), lookup)
     }
 
-    fn listed<T>(&self, selection: Selection, lookup: Lookup<T>) -> Lookup<T> {
-        let kind = selection.kind;
-        let dependency = Dependency::Objects(selection);
+    fn listed<T>(
+        &self,
+        kind: ResourceKind,
+        dependency: Dependency,
+        lookup: Lookup<T>,
+    ) -> Lookup<T> {
         self.dependencies.borrow_mut().insert(dependency);
         self.record(kind, lookup)
     }

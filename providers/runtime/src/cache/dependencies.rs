@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use provider_composer::{Dependency, ResourceKind};
+use provider_composer::{Dependency, ResourceKind, Selection};
 
 use super::Id;
 use super::entry::Place;
@@ -27,6 +27,7 @@ type Mark = u64;
 enum Looked {
     Object(Mark),
     Objects(Mark, BTreeMap<String, String>),
+    Keys(Mark, BTreeMap<String, String>),
 }
 
 impl DependencyIndex {
@@ -40,7 +41,9 @@ impl DependencyIndex {
         for looked in &looked {
             let dependents = match looked {
                 Looked::Object(mark) => self.objects.entry(*mark).or_default(),
-                Looked::Objects(mark, _) => self.lists.entry(*mark).or_default(),
+                Looked::Objects(mark, _) | Looked::Keys(mark, _) => {
+                    self.lists.entry(*mark).or_default()
+                }
             };
             if !dependents.contains(id) {
                 dependents.reserve_exact(1);
@@ -55,7 +58,9 @@ impl DependencyIndex {
         for looked in self.of.remove(id).unwrap_or_default() {
             match looked {
                 Looked::Object(mark) => withdraw(&mut self.objects, mark, id),
-                Looked::Objects(mark, _) => withdraw(&mut self.lists, mark, id),
+                Looked::Objects(mark, _) | Looked::Keys(mark, _) => {
+                    withdraw(&mut self.lists, mark, id);
+                }
             }
         }
     }
@@ -69,18 +74,31 @@ impl DependencyIndex {
     ) -> BTreeSet<&'a Id> {
         let mut dependents: BTreeSet<&Id> = BTreeSet::new();
         dependents.extend(self.objects.get(&mark(kind, place)).into_iter().flatten());
-        let namespace = place.key(kind).namespace.unwrap_or_default();
-        let there = mark(kind, &Place::first_in(&namespace));
+        let there = around(kind, place);
         let searched = self.lists.get(&there).into_iter().flatten();
         dependents.extend(searched.filter(|id| {
             let looked = self.of.get(id).into_iter().flatten();
             let mut labels = looked.filter_map(|looked| match looked {
-                Looked::Objects(mark, labels) if *mark == there => Some(labels),
+                Looked::Objects(mark, labels) | Looked::Keys(mark, labels) if *mark == there => {
+                    Some(labels)
+                }
                 _ => None,
             });
             labels.any(|labels| heads.iter().any(|head| head.has(labels)))
         }));
         dependents
+    }
+
+    /// Whether a subject reads an object, by itself or in a list.
+    pub(crate) fn is_read(&self, kind: ResourceKind, place: &Place, head: &Head) -> bool {
+        let there = around(kind, place);
+        let searched = self.lists.get(&there).into_iter().flatten();
+        let mut looked = searched.flat_map(|id| self.of.get(id).into_iter().flatten());
+        self.objects.contains_key(&mark(kind, place))
+            || looked.any(|looked| match looked {
+                Looked::Objects(mark, labels) => *mark == there && head.has(labels),
+                Looked::Object(_) | Looked::Keys(..) => false,
+            })
     }
 }
 
@@ -89,8 +107,10 @@ impl Looked {
         match dependency {
             Dependency::Object(key) => Some(Self::Object(mark(key.kind, &Place::of(key)))),
             Dependency::Objects(selection) => {
-                let there = mark(selection.kind, &Place::first_in(&selection.namespace));
-                Some(Self::Objects(there, selection.labels.clone()))
+                Some(Self::Objects(list(selection), selection.labels.clone()))
+            }
+            Dependency::Keys(selection) => {
+                Some(Self::Keys(list(selection), selection.labels.clone()))
             }
             Dependency::External(_) => None,
         }
@@ -101,6 +121,16 @@ fn mark(kind: ResourceKind, place: &Place) -> Mark {
     let mut hasher = DefaultHasher::new();
     (kind, place).hash(&mut hasher);
     hasher.finish()
+}
+
+fn list(selection: &Selection) -> Mark {
+    mark(selection.kind, &Place::first_in(&selection.namespace))
+}
+
+/// The mark of the lists that an object may be in.
+fn around(kind: ResourceKind, place: &Place) -> Mark {
+    let namespace = place.key(kind).namespace.unwrap_or_default();
+    mark(kind, &Place::first_in(&namespace))
 }
 
 fn withdraw(index: &mut HashMap<Mark, Dependents>, at: Mark, id: &Id) {

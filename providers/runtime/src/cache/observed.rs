@@ -30,12 +30,7 @@ impl Cache {
         let is_wanted = !whole
             || interests.any(|interest| interest.subject == kind)
             || (Self::extent(kind) == Extent::Whole && entry.is_small() && is_known);
-        if !is_wanted
-            && self
-                .dependencies()
-                .dependents(kind, place, &[&*entry.head])
-                .is_empty()
-        {
+        if !is_wanted && !self.dependencies().is_read(kind, place, &entry.head) {
             entry.drop_body();
         }
         Some(entry)

@@ -24,10 +24,7 @@ impl Cache {
             let prefix = reconcile.operator.namespace_prefix();
             let owned = objects.owned(prefix, reconcile.subject, uid);
             let unread = owned.filter(|&(place, entry)| {
-                entry.is_whole()
-                    && dependencies
-                        .dependents(kind, place, &[&*entry.head])
-                        .is_empty()
+                entry.is_whole() && !dependencies.is_read(kind, place, &entry.head)
             });
             let unread: Vec<_> = unread.map(|(place, _)| place.clone()).collect();
             for place in &unread {

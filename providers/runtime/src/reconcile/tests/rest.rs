@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use crate::testing::{Server, THING, WIDGET, composed, controller, until, working};
 
-/// Composes the objects `read` and `unread` of a kind, and looks up the first.
+/// Composes the objects `read` and `unread` of a kind, looks up the first, and asks which there are.
 pub(super) struct Maker(pub(super) ResourceKind);
 
 impl Operator for Maker {
@@ -44,6 +44,7 @@ impl Operator for Maker {
             let object = json!({ "metadata": metadata, "spec": { "a": "1" } });
             desired.objects.insert(Key::new(self.0, "a", name), object);
         }
+        observed.keys(self.0, "a", &[]);
         let read = observed.object(&Key::new(self.0, "a", "read"));
         let status = json!({ "isThere": read.found().is_some() });
         composed(resource, desired, status)
