@@ -22,8 +22,12 @@ pub(crate) fn projection(value: &Value, fields: &Value) -> Value {
             Value::Object(part)
         }
         Value::Array(items) => {
+            let elements = below.iter();
+            let elements = elements.filter_map(|(name, fields)| Some((Element::of(name)?, fields)));
+            let elements: Vec<(Element, &Value)> = elements.collect();
             let part = items.iter().enumerate().filter_map(|(index, item)| {
-                let (_, fields) = below.iter().find(|(name, _)| names(name, index, item))?;
+                let mut elements = elements.iter();
+                let (_, fields) = elements.find(|(element, _)| element.is(index, item))?;
                 Some(projection(item, fields))
             });
             Value::Array(part.collect())
@@ -32,17 +36,33 @@ pub(crate) fn projection(value: &Value, fields: &Value) -> Value {
     }
 }
 
-/// Whether a path element names this element of a list: by some of its fields, its value or its place.
-fn names(name: &str, index: usize, item: &Value) -> bool {
-    let Some((sort, text)) = name.split_once(':') else {
-        return false;
-    };
-    match (sort, serde_json::from_str::<Value>(text)) {
-        ("k", Ok(Value::Object(keys))) => {
-            keys.iter().all(|(key, value)| item.get(key) == Some(value))
+/// What a path element names of a list.
+enum Element {
+    /// The element with these fields.
+    Keys(Map<String, Value>),
+    /// The element that is this value.
+    Value(Value),
+    /// The element at this place.
+    Place(u64),
+}
+
+impl Element {
+    fn of(name: &str) -> Option<Self> {
+        let (sort, text) = name.split_once(':')?;
+        match (sort, serde_json::from_str::<Value>(text).ok()?) {
+            ("k", Value::Object(keys)) => Some(Self::Keys(keys)),
+            ("v", value) => Some(Self::Value(value)),
+            ("i", place) => place.as_u64().map(Self::Place),
+            _ => None,
         }
-        ("v", Ok(value)) => *item == value,
-        ("i", Ok(place)) => place.as_u64() == Some(index as u64),
-        _ => false,
+    }
+
+    /// Whether it is this element of a list.
+    fn is(&self, index: usize, item: &Value) -> bool {
+        match self {
+            Self::Keys(keys) => keys.iter().all(|(key, value)| item.get(key) == Some(value)),
+            Self::Value(value) => item == value,
+            Self::Place(place) => *place == index as u64,
+        }
     }
 }
