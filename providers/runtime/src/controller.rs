@@ -5,7 +5,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use c5c3_process::{Answer, listen, pages, serve};
+use c5c3_process::{listen, pages, serve};
 use futures::StreamExt;
 use futures::future::join_all;
 use futures::stream::FuturesUnordered;
@@ -24,6 +24,7 @@ use crate::external::ExternalSystems;
 use crate::lease::LeaderElection;
 use crate::lease_guard::LeaseGuard;
 use crate::metrics::Metrics;
+use crate::pages::Pages;
 use crate::reconcile::{Controller, slots};
 use crate::{Leadership, Options, RunError};
 
@@ -89,12 +90,20 @@ pub async fn run_until(
             .map(|election| election.run(|| cache.wake_operator(election.operator))),
     );
     let working = controller.work();
-    let (seen, counted) = (Arc::clone(&cache), metrics);
+    let served = Pages {
+        cache: Arc::clone(&cache),
+        guards: names
+            .iter()
+            .copied()
+            .map(|name| (name, held(name)))
+            .collect(),
+        metrics,
+        registry,
+    };
     let telling = async {
         match listener {
             Some((listener, _)) => {
-                let pages = pages(move |path| page(path, &seen, &counted, &registry));
-                serve(listener, pages).await;
+                serve(listener, pages(move |path| served.page(path))).await;
             }
             None => pending().await,
         }
@@ -149,30 +158,6 @@ fn elections(
     names.iter().map(election).collect()
 }
 
-/// Serves health and metrics. A replica is ready whether it leads or not. One that can't read a kind is alive, since a
-/// restart would change nothing, but not ready.
-fn page(path: &str, cache: &Cache, metrics: &Metrics, registry: &Registry) -> Answer {
-    match path {
-        "/healthz" => Answer::Text("ok\n".to_owned()),
-        "/readyz" => match cache.unknown() {
-            kinds if kinds.is_empty() => Answer::Text("ok\n".to_owned()),
-            kinds => {
-                let lines = kinds
-                    .iter()
-                    .map(|(kind, state)| format!("{kind}: {}\n", state.why()));
-                Answer::Unavailable(lines.collect())
-            }
-        },
-        "/metrics" => {
-            let unknown = cache.unknown();
-            metrics.unknown(unknown.iter().map(|(kind, _)| kind.kind));
-            metrics.queued(cache.queue().depth());
-            c5c3_process::metrics(registry)
-        }
-        _ => Answer::NotFound,
-    }
-}
-
 /// Returns an identity that is unique among replicas and among restarts of a Pod.
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "c5c3".to_owned());
@@ -181,13 +166,16 @@ fn identity() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use c5c3_process::Answer;
     use provider_composer::{Composed, Failure, ObservedState, Reason, Use};
     use serde_json::Value;
     use tokio::time::Instant;
 
     use super::*;
     use crate::api::TIMEOUT;
-    use crate::cache::{DEFINITION, Id, Place, State};
+    use crate::cache::{DEFINITION, State};
     use crate::testing::{
         Hole, KEYSTONE, SECRET, Server, THING, WIDGET, during, facts, published, things, until,
     };
@@ -298,28 +286,6 @@ mod tests {
         assert!((15..=60).contains(&seconds_until_known(&server).await));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn resources_that_wait_are_counted_when_metrics_are_read() {
-        let mut registry = Registry::default();
-        let metrics = Metrics::new(&mut registry);
-        let cache = Cache::new(&things(), &[]);
-        let counts = |waiting: &str| {
-            let Answer::Metrics(text) = page("/metrics", &cache, &metrics, &registry) else {
-                return false;
-            };
-            text.contains(&format!("\noperator_queued {waiting}\n"))
-        };
-        assert!(counts("0"));
-        cache.queue().wake(&Id {
-            operator: 0,
-            place: Place::new("default", "thing"),
-        });
-        tokio::time::advance(Duration::from_secs(1)).await;
-        assert!(counts("1"), "no worker took it");
-        assert!(cache.queue().next().await.is_some());
-        assert!(counts("0"));
-    }
-
     const KINDS: [ResourceKind; 4] = [THING, WIDGET, SECRET, DEFINITION];
 
     #[tokio::test]
@@ -329,8 +295,14 @@ mod tests {
         let mut registry = Registry::default();
         let metrics = Metrics::new(&mut registry);
         let api = Api::new(hole.client(), metrics.clone());
-        let cache = Cache::new(&things(), &[]);
-        let page = |path| match page(path, &cache, &metrics, &registry) {
+        let cache = Arc::new(Cache::new(&things(), &[]));
+        let pages = Pages {
+            cache: Arc::clone(&cache),
+            guards: BTreeMap::new(),
+            metrics,
+            registry,
+        };
+        let page = |path| match pages.page(path) {
             Answer::Text(text) | Answer::Metrics(text) | Answer::Unavailable(text) => text,
             Answer::NotFound | Answer::Failed => String::new(),
         };

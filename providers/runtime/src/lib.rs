@@ -18,6 +18,7 @@ mod lease_guard;
 mod metrics;
 mod options;
 mod origin;
+mod pages;
 mod process;
 mod processor;
 mod queue;

@@ -47,6 +47,7 @@ pub(crate) struct Metrics {
     processor: Histogram,
     calls: Family<Verb, Counter>,
     queued: Gauge<i64, AtomicI64>,
+    leading: Family<Operator, Gauge<i64, AtomicI64>>,
     unknown: Family<Kind, Gauge<i64, AtomicI64>>,
     pub(crate) gauges: Gauges,
 }
@@ -61,6 +62,7 @@ impl Metrics {
             processor: Histogram::new(WORK),
             calls: Family::default(),
             queued: Gauge::default(),
+            leading: Family::default(),
             unknown: Family::default(),
             gauges: Gauges::default(),
         };
@@ -71,6 +73,7 @@ impl Metrics {
             processor,
             calls,
             queued,
+            leading,
             unknown,
             gauges,
         } = metrics.clone();
@@ -84,6 +87,8 @@ impl Metrics {
         registry.register_with_unit("reconcile_processor", help, Unit::Seconds, processor);
         registry.register("api_calls", "Calls of the API server, by verb", calls);
         registry.register("queued", "Resources that wait to be reconciled", queued);
+        let help = "Whether this replica leads, by operator";
+        registry.register("leading", help, leading);
         let help = "1 while a kind can't be read, by kind";
         registry.register("unknown", help, unknown);
         metrics
@@ -109,6 +114,14 @@ impl Metrics {
     /// Sets how many resources are due now.
     pub(crate) fn queued(&self, depth: usize) {
         self.queued.set(i64::try_from(depth).unwrap_or(i64::MAX));
+    }
+
+    /// Sets whether this replica leads each operator now.
+    pub(crate) fn leading(&self, operators: impl Iterator<Item = (&'static str, bool)>) {
+        for (operator, leads) in operators {
+            let leading = self.leading.get_or_create(&Operator { operator });
+            leading.set(leads.into());
+        }
     }
 
     /// Sets the kinds that can't be read now.
@@ -142,6 +155,7 @@ mod tests {
         );
         metrics.failed("keystone-operator", "NotApplied");
         metrics.called("apply");
+        metrics.leading([("keystone-operator", true)].into_iter());
         metrics.unknown(["Secret"].into_iter());
         let mut text = String::new();
         encode(&mut text, &registry).unwrap();

@@ -42,6 +42,14 @@ spec:
   annotations:
     summary: No replica of {{ include "c5c3.fullname" . }} in {{ .Release.Namespace }} answers.
     runbook_url: {{ $runbooks }}#c5c3operatordown
+- alert: C5C3OperatorWithoutLeader
+  expr: max by (namespace, job, operator) (operator_leading{{ $pods }}) == 0
+  for: 5m
+  labels:
+    severity: critical
+  annotations:
+    summary: No replica of {{ include "c5c3.fullname" . }} leads {{ "{{ $labels.operator }}" }}.
+    runbook_url: {{ $runbooks }}#c5c3operatorwithoutleader
 - alert: C5C3OperatorKindUnknown
   expr: max by (namespace, job, kind) (operator_unknown{{ $pods }}) > 0
   for: 10m
