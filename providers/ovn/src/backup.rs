@@ -4,7 +4,7 @@ use c5c3_api::ovn_cluster::OvnBackup;
 use c5c3_api::parts::Storage;
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, ResourceRequirements};
-use provider_composer::{DesiredState, Key, ObservedState};
+use provider_composer::{DesiredState, Key, ObservedState, Progress};
 use provider_openstack::{
     BACKED_UP, Backups, Cron, Program, Source, lasting_volume, pod_of, pod_template,
 };
@@ -26,11 +26,19 @@ impl Network<'_> {
     pub(crate) fn backup(
         &self,
         backup: &OvnBackup,
-        cron: &Cron,
         encryption: Option<&Encryption>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {
+        let cron = match Cron::of_field("backup.schedule", &backup.schedule) {
+            Ok(cron) => cron,
+            Err(failure) => {
+                self.keep_backup(desired);
+                let progress = Progress::failing(failure.reason(), failure.to_string());
+                desired.conditions.note(BACKED_UP, &progress);
+                return;
+            }
+        };
         let storage = Storage {
             size: backup.storage.size.clone(),
             class: backup.storage.storage_class.clone(),
@@ -78,7 +86,7 @@ impl Network<'_> {
             creator: "ovn-operator",
             namespace: self.namespace,
             cron_job: &name,
-            cron,
+            cron: &cron,
         };
         let progress = backups.progress(observed, desired);
         desired.conditions.note(BACKED_UP, &progress);

@@ -19,7 +19,7 @@ use provider_composer::{
     Composer, Custom, DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Resource,
     Subject, Use,
 };
-use provider_openstack::{Cron, after, progress};
+use provider_openstack::{after, progress};
 
 use crate::encryption::Encryption;
 use crate::member::Members;
@@ -67,9 +67,6 @@ impl Composer for OvnCluster {
                            OVNCluster under a name of letters, digits and dashes";
             return Err(Failure::new(Reason::Invalid, message));
         }
-        let backup = subject.spec.backup.as_ref();
-        let cron = backup.map(|backup| Cron::of_field("backup.schedule", &backup.schedule));
-        let cron = cron.transpose()?;
         let network = Network::new(subject.name(), subject.namespace(), &subject.spec);
         let encryption = network.encryption(observed, desired);
         network.unsupported(desired);
@@ -77,7 +74,7 @@ impl Composer for OvnCluster {
         network.chassis(observed, desired);
         let encryption = match &encryption {
             Ok(encryption) => encryption.as_ref(),
-            Err(pending) => return Ok(network.wait(pending, &subject.status, desired)),
+            Err(pending) => return Ok(network.wait(pending, &subject.status, observed, desired)),
         };
         let members = Database::ALL
             .map(|database| network.compose_members(database, encryption, observed, desired));
@@ -90,8 +87,8 @@ impl Composer for OvnCluster {
         desired
             .conditions
             .note("AgentsConfigured", &progress(&configured));
-        if let Some((backup, cron)) = backup.zip(cron.as_ref()) {
-            network.backup(backup, cron, encryption, observed, desired);
+        if let Some(backup) = &subject.spec.backup {
+            network.backup(backup, encryption, observed, desired);
         }
         network.report(&members, &northd, desired);
         desired.requeue_at(after(crate::ovsdb::VALID, observed));
@@ -110,12 +107,14 @@ impl Network<'_> {
         &self,
         pending: &Progress,
         before: &OvnClusterStatus,
+        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> OvnClusterStatus {
-        for database in Database::ALL {
-            self.keep_members(database, pending.message().to_owned(), desired);
+        let members = Database::ALL.map(|database| {
             desired.conditions.set(database.condition(), pending);
-        }
+            self.keep_members(database, pending, observed, desired)
+        });
+        self.measure(&members, &[None, None], None, desired);
         self.keep_daemons(desired);
         self.keep_secret(desired);
         self.keep_backup(desired);
@@ -217,7 +216,7 @@ impl Network<'_> {
         client: Option<&ClientCertificate>,
         observed: &ObservedState<'_>,
     ) -> Option<Answer> {
-        let query = self.query(database, &members.pods, client)?;
+        let query = self.query(database, members.pods.as_deref()?, client)?;
         match query.observe(observed) {
             Lookup::Found(answer) => Some(answer),
             Lookup::Missing | Lookup::Unknown(_) => None,

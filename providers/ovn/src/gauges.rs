@@ -33,7 +33,7 @@ const ALIVE: Metric = Metric {
 
 impl Network<'_> {
     /// Exports what the databases say, and how many nodes have registered and carry out changes. Members that don't answer count as not
-    /// connected, whatever cuts them off; a leader among them may lead all the same.
+    /// connected, whatever cuts them off; a leader among them may lead all the same. A database that was never created lacks no member yet.
     pub(crate) fn measure(
         &self,
         members: &[Members; 2],
@@ -43,6 +43,9 @@ impl Network<'_> {
     ) {
         let silence = Answer::default();
         for ((database, members), answer) in Database::ALL.into_iter().zip(members).zip(answers) {
+            if !members.created {
+                continue;
+            }
             let answer = answer.as_ref().unwrap_or(&silence);
             let seen = self.seen(database, answer);
             let is_leader_known = seen.leader.is_some() || is_leaderless(members, answer);
@@ -73,7 +76,8 @@ impl Network<'_> {
 
 /// Whether a database whose answer names no leader has none: a member that isn't ready has no majority, and all that are ready answered.
 fn is_leaderless(members: &Members, answer: &Answer) -> bool {
-    let mut ready = members.pods.iter().filter(|pod| is_ready(pod));
-    !members.progress.is_unknown()
-        && ready.all(|pod| answer.members.contains_key(&pod.metadata.name))
+    members.pods.as_ref().is_some_and(|pods| {
+        let mut ready = pods.iter().filter(|pod| is_ready(pod));
+        ready.all(|pod| answer.members.contains_key(&pod.metadata.name))
+    })
 }

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{
     PodTemplateSpec, Probe, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Live, ObservedState, Progress, Reason};
 use provider_openstack::{
     Program, Source, claim, config_map, container_port, digest, pod_of, pod_template, requirements,
     selector, spread,
@@ -34,8 +34,10 @@ const SCRIPT_TEXT: &str = include_str!("member.sh");
 
 /// How far the members of a database have come.
 pub(crate) struct Members {
-    /// The pods as they are.
-    pub(crate) pods: Vec<Live<Pod>>,
+    /// The pods as they are. None where they can't be read.
+    pub(crate) pods: Option<Vec<Live<Pod>>>,
+    /// Whether their cluster was created. True where that can't be read.
+    pub(crate) created: bool,
     /// Whether a majority serves.
     pub(crate) progress: Progress,
     /// Whether all members serve.
@@ -64,42 +66,49 @@ impl Network<'_> {
             ("raft", database.raft_port(), Peers::Members),
         ];
         self.connect((database.short(), service), &ports, true, desired);
-        let seen = (
-            observed.get::<StatefulSet>(self.namespace, service),
-            observed.get::<ConfigMap>(self.namespace, &self.settings(database)),
-            self.observe(database, observed),
-        );
-        match seen {
-            (Lookup::Unknown(message), ..)
-            | (_, Lookup::Unknown(message), _)
-            | (.., Lookup::Unknown(message)) => self.keep_members(database, message, desired),
-            (set, settings, pods) => {
-                let observed = Observed {
-                    set: set.found(),
-                    settings: settings.found(),
-                    pods: pods.found().unwrap_or_default(),
-                };
-                self.scale_members(database, observed, encryption, desired)
+        match self.observe_members(database, observed) {
+            Ok(seen) => self.scale_members(database, seen, encryption, desired),
+            Err(message) => {
+                self.keep_members(database, &Progress::unknown(message), observed, desired)
             }
         }
     }
 
-    /// Leaves the members of a database as they are.
+    /// Returns what there is of a database's members, or why that can't be read.
+    fn observe_members(
+        &self,
+        database: Database,
+        observed: &ObservedState<'_>,
+    ) -> Result<Observed, String> {
+        // Everything is looked up before the first error is returned, so that the runtime fetches all of it at once.
+        let set = observed.get::<StatefulSet>(self.namespace, self.service(database));
+        let settings = observed.get::<ConfigMap>(self.namespace, &self.settings(database));
+        let pods = self.observe(database, observed);
+        Ok(Observed {
+            set: set.known()?,
+            settings: settings.known()?,
+            pods: pods.known()?.unwrap_or_default(),
+        })
+    }
+
+    /// Leaves the members of a database as they are, for the reason in `progress`.
     pub(crate) fn keep_members(
         &self,
         database: Database,
-        message: String,
+        progress: &Progress,
+        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Members {
         let (namespace, settings) = (self.namespace, self.settings(database));
         desired.keep(Key::of::<StatefulSet>(namespace, self.service(database)));
         desired.keep(Key::of::<ConfigMap>(namespace, &settings));
         self.keep_connections(self.service(database), desired);
-        let progress = Progress::Unknown { message };
+        let seen = self.observe_members(database, observed).ok();
         Members {
-            pods: Vec::new(),
+            created: seen.as_ref().is_none_or(Observed::is_created),
+            pods: seen.map(|seen| seen.pods),
+            progress: progress.clone(),
             complete: progress.clone(),
-            progress,
             rolled: false,
         }
     }
@@ -119,7 +128,7 @@ impl Network<'_> {
         let ready = observed.ready();
         let scale = Scale::next(observed.scale(), wanted, &ready);
         let count = observed.connected();
-        let created = observed.setting(CREATED) == Some("true") || count > 0;
+        let created = observed.is_created();
         let settings = self.settings_map(database, scale, created);
         desired.apply(self.namespace, &self.settings(database), &settings);
         let set = self.stateful_set(database, scale.replicas, encryption);
@@ -148,7 +157,8 @@ impl Network<'_> {
             progress: reached(wanted / 2 + 1),
             rolled: observed.is_rolled(&self.image) && complete.is_ready(),
             complete,
-            pods: observed.pods,
+            created,
+            pods: Some(observed.pods),
         }
     }
 
@@ -278,6 +288,11 @@ impl Observed {
     fn setting(&self, name: &str) -> Option<&str> {
         let data = self.settings.as_ref()?.body.data.as_ref()?;
         data.get(name).map(String::as_str)
+    }
+
+    /// Whether the cluster was created, with or without members that are connected now.
+    fn is_created(&self) -> bool {
+        self.setting(CREATED) == Some("true") || self.connected() > 0
     }
 
     /// None before there is a StatefulSet.

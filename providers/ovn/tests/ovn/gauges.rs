@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, Secret};
 use provider_composer::{Gauge, ObservedState, Operator, Resource};
 use provider_ovn::{OvnCluster, ovsdb};
 use serde_json::json;
 
-use crate::stage::{Southbound, Stage, subject};
+use crate::stage::{Southbound, Stage, key, subject};
 
 const ALERTS: &str = include_str!("../../../../package/charts/c5c3-library/templates/_alerts.tpl");
 
@@ -65,6 +65,9 @@ fn database_without_ready_members_has_no_leader() {
     }));
     stage.reconcile();
     stage.ready("nb", &[0]);
+    stage.ready("sb", &[0]);
+    stage.reconcile();
+    stage.ready("sb", &[]);
     stage.reconcile();
     assert_eq!(
         lines(&stage),
@@ -77,6 +80,28 @@ fn database_without_ready_members_has_no_leader() {
             "northd_lag 2",
         ]
     );
+}
+
+/// Neither C5C3OVNWithoutLeader nor C5C3OVNUnreachable is of a control plane that is being created.
+#[test]
+fn database_that_was_not_created_yet_exports_nothing() {
+    let mut stage = Stage::new(json!({}));
+    stage.reconcile();
+    assert_eq!(lines(&stage), [""; 0]);
+}
+
+/// C5C3OVNWithoutLeader must not resolve because something else is missing, too.
+#[test]
+fn database_without_ready_members_has_no_leader_while_the_certificate_is_missing() {
+    let mut stage = Stage::new(json!({}));
+    stage.serve();
+    stage.cluster.delete(&key::<Secret>("ovn-tls"));
+    let certain = "database_member_leader OVN_Southbound ovn-sb-0 0".to_owned();
+    let connected = "database_member_connected OVN_Southbound ovn-sb-0 0".to_owned();
+    assert!(lines(&stage).contains(&connected));
+    assert!(!lines(&stage).contains(&certain), "it can't be asked");
+    stage.ready("sb", &[]);
+    assert!(lines(&stage).contains(&certain));
 }
 
 /// C5C3OVNWithoutLeader is critical, and the operator alone may be cut off from a database that serves.

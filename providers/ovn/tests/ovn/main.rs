@@ -14,22 +14,28 @@ use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod, Secret};
 use provider_composer::{Key, Resource, ResourceKind};
-use provider_ovn::OvnCluster;
 use serde_json::{Value, json};
 
 use stage::{Stage, hypervisor, key, subject};
 
 #[test]
-fn backup_schedule_that_is_never_due_is_refused() {
-    let mut stage = Stage::new(json!({ "backup": { "schedule": "0 2 31 2 *" } }));
-    let refused = stage
-        .cluster
-        .reconcile(&OvnCluster, &subject())
-        .err()
-        .unwrap();
-    assert_eq!(refused.reason().name(), "Invalid");
-    let says = "backup.schedule \"0 2 31 2 *\" is never due: write";
-    assert!(refused.to_string().starts_with(says), "{refused}");
+fn backup_schedule_that_is_never_due_is_reported_and_leaves_the_backups_as_they_are() {
+    let mut stage = Stage::new(json!({ "backup": { "schedule": "0 2 * * *" } }));
+    stage.serve();
+    stage.change(json!({ "backup": { "schedule": "0 2 31 2 *" } }));
+    stage.reconcile();
+    let conditions = stage.conditions();
+    let says = "BackedUp Invalid backup.schedule \"0 2 31 2 *\" is never due: write";
+    assert!(
+        conditions
+            .iter()
+            .any(|condition| condition.starts_with(says)),
+        "{conditions:?}"
+    );
+    let ready = "Ready Ready ".to_owned();
+    assert!(conditions.contains(&ready), "OVN serves");
+    let job = key::<CronJob>("ovn-backup");
+    assert_eq!(stage.field(&job, "/spec/schedule"), "0 2 * * *");
 }
 
 #[test]
