@@ -144,8 +144,8 @@ mod tests {
     const ALERTS: &str = include_str!("../../../package/charts/c5c3-library/templates/_alerts.tpl");
     const DASHBOARD: &str = include_str!("../../../package/grafana/c5c3.json");
 
-    #[test]
-    fn metrics_that_alerts_and_the_dashboard_name_exist() {
+    /// Everything that there is, once each was counted.
+    fn exported() -> String {
         let mut registry = Registry::default();
         let metrics = Metrics::new(&mut registry);
         metrics.reconciled(
@@ -159,6 +159,12 @@ mod tests {
         metrics.unknown(["Secret"].into_iter());
         let mut text = String::new();
         encode(&mut text, &registry).unwrap();
+        text
+    }
+
+    #[test]
+    fn metrics_that_alerts_and_the_dashboard_name_exist() {
+        let text = exported();
         let exported: BTreeSet<&str> = text
             .lines()
             .filter_map(|line| line.split(['{', ' ']).next())
@@ -172,5 +178,16 @@ mod tests {
         for metric in named {
             assert!(exported.contains(metric), "{metric} isn't in {exported:?}");
         }
+    }
+
+    /// Within a bucket, Prometheus guesses: an alert on eight seconds fired at 4.1.
+    #[test]
+    fn alert_on_slow_reconciles_has_the_limit_of_a_bucket() {
+        let metric = "operator_reconcile_duration_seconds_bucket{";
+        let mut expressions = ALERTS.lines().filter(|line| line.contains(metric));
+        let expression = expressions.next().unwrap();
+        let (_, limit) = expression.rsplit_once("> ").unwrap();
+        let bucket = format!("{metric}le=\"{limit}\"}}");
+        assert!(exported().contains(&bucket), "{bucket}");
     }
 }

@@ -75,7 +75,7 @@ spec:
     summary: For half an hour, {{ include "c5c3.fullname" . }} has not kept up with its resources.
     runbook_url: {{ $runbooks }}#c5c3operatorbehind
 - alert: C5C3OperatorSlow
-  expr: histogram_quantile(0.99, sum by (namespace, job, le) (rate(operator_reconcile_duration_seconds_bucket{{ $pods }}[15m]))) > 8
+  expr: histogram_quantile(0.99, sum by (namespace, job, le) (rate(operator_reconcile_duration_seconds_bucket{{ $pods }}[15m]))) > 8.192
   for: 30m
   labels:
     severity: warning
