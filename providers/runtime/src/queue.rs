@@ -129,6 +129,11 @@ impl<Id: Ord + Clone> Queue<Id> {
         });
     }
 
+    /// Returns how many reconciles of a subject have failed in succession.
+    pub(crate) fn failures(&self, id: &Id) -> u32 {
+        self.with(|inner| inner.pace.get(id).map_or(0, |pace| pace.failures))
+    }
+
     /// Returns how many subjects are due.
     pub(crate) fn depth(&self) -> usize {
         let now = Instant::now();

@@ -59,7 +59,7 @@ spec:
     summary: {{ include "c5c3.fullname" . }} can't read objects of the kind {{ "{{ $labels.kind }}" }}.
     runbook_url: {{ $runbooks }}#c5c3operatorkindunknown
 - alert: C5C3OperatorErrors
-  expr: sum by (namespace, job, operator, reason) (increase(operator_errors_total{{ $pods }}[15m])) > 0
+  expr: sum by (namespace, job, operator, reason) (increase(operator_errors_total{{ $pods }}[15m])) > 3
   for: 30m
   labels:
     severity: warning

@@ -188,6 +188,11 @@ impl Controller {
                 outcome
             }
             Err(ApiError::NotLeading) => Outcome::Done(None),
+            // Someone else has written, which the watch is about to report. A conflict that lasts is an error.
+            Err(error) if error.code() == Some(409) && self.cache.queue().failures(id) == 0 => {
+                debug!(operator = name, kind = %subject.key.kind, %place, "has changed since it was read");
+                Outcome::Failed
+            }
             Err(error) => {
                 self.metrics.failed(name, error.label());
                 let shown = error.shown(subject.key.kind);

@@ -1,6 +1,7 @@
 //! Whole reconciles on an API server in memory.
 
 mod calls;
+mod conflict;
 mod gauges;
 mod gone;
 mod labels;

@@ -38,6 +38,8 @@ pub(crate) struct State {
     pub requests: Vec<String>,
     /// How long each answer to a request takes whose text contains this.
     pub delay: Option<(&'static str, Duration)>,
+    /// How many writes of a status are still refused, as if the object had changed since it was read.
+    pub conflicts: u32,
     /// Plurals that aren't served.
     pub absent: BTreeSet<&'static str>,
     /// Plurals that may not be read, and `openapi` for what is published.
@@ -191,6 +193,10 @@ impl State {
             (_, Some(key)) => {
                 let live = self.objects.get(key).cloned();
                 let object = match (live, target.subresource.as_deref(), body) {
+                    (Some(_), Some("status"), _) if self.conflicts > 0 => {
+                        self.conflicts -= 1;
+                        return refused(409);
+                    }
                     (Some(mut live), Some("status"), body) => {
                         live["status"] = body[1]["value"].clone();
                         live
