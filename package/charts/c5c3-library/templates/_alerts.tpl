@@ -119,6 +119,14 @@ spec:
   annotations:
     summary: No member of {{ "{{ $labels.database }}" }} of {{ "{{ $labels.resource }}" }} is its leader.
     runbook_url: {{ $runbooks }}#c5c3ovnwithoutleader
+- alert: C5C3OVNMemberDown
+  expr: min by (namespace, job, resource, database) (ovn_database_member_connected{{ $pods }}) == 0 and max by (namespace, job, resource, database) (ovn_database_member_leader{{ $pods }}) == 1
+  for: 30m
+  labels:
+    severity: warning
+  annotations:
+    summary: A member of {{ "{{ $labels.database }}" }} of {{ "{{ $labels.resource }}" }} is down, while the others have a leader.
+    runbook_url: {{ $runbooks }}#c5c3ovnmemberdown
 - alert: C5C3OVNUnreachable
   expr: max by (namespace, job, resource, database) (ovn_database_member_connected{{ $pods }}) unless max by (namespace, job, resource, database) (ovn_database_member_leader{{ $pods }})
   for: 15m
