@@ -36,7 +36,7 @@ pub trait Composer {
     /// The kinds that it composes and reads.
     fn uses(&self) -> Vec<Use>;
 
-    /// Composes the desired state and the status. On a failure nothing changes but the condition Ready.
+    /// Composes the desired state and the status. On a failure nothing changes but the condition Ready and the gauges.
     ///
     /// # Errors
     /// The user has to change something; the failure says what.
@@ -113,7 +113,9 @@ impl<C: Composer + Send + Sync> Operator for C {
             return Err(Failure::new(Reason::Invalid, problem));
         }
         let mut desired = DesiredState::default();
-        let status = self.compose(&subject, observed, &mut desired)?;
+        let status = self
+            .compose(&subject, observed, &mut desired)
+            .map_err(|failure| failure.exporting(std::mem::take(&mut desired.gauges)))?;
         let mut status = desired.json("the status", &status);
         if let Some(failure) = desired.failure.take() {
             return Err(failure);

@@ -2,6 +2,8 @@
 
 use c5c3_api::Reason;
 
+use crate::gauge::Gauge;
+
 /// Why a resource can't be composed at all. No object changes; the runtime reports the failure in the condition Ready
 /// and in an event, and retries later.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -10,6 +12,7 @@ pub struct Failure {
     reason: Reason,
     message: String,
     is_transient: bool,
+    gauges: Vec<Gauge>,
 }
 
 impl Failure {
@@ -19,6 +22,7 @@ impl Failure {
             reason,
             message: message.into(),
             is_transient: false,
+            gauges: Vec::new(),
         }
     }
 
@@ -28,6 +32,17 @@ impl Failure {
             is_transient: true,
             ..Self::new(reason, message)
         }
+    }
+
+    /// The same failure with gauges of the subject, which the operator exports meanwhile.
+    #[must_use]
+    pub fn exporting(self, gauges: Vec<Gauge>) -> Self {
+        Self { gauges, ..self }
+    }
+
+    /// Returns the gauges of the subject.
+    pub fn gauges(&self) -> &[Gauge] {
+        &self.gauges
     }
 
     /// Whether it resolves itself.

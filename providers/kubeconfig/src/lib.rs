@@ -11,13 +11,18 @@ use c5c3_api::shoot_kubeconfig::{ShootKubeconfigSpec, ShootKubeconfigStatus};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, SecretValues,
-    Subject, Use, second,
+    Composer, DesiredState, Failure, Metric, ObservedState, Progress, Reason, Resource,
+    SecretValues, Subject, Use, second,
 };
 
 use crate::garden::{Access, Answer, Query, VALID};
 use crate::life::{Life, later};
 use crate::target::Held;
+
+const OVERDUE: Metric = Metric {
+    name: "shoot_kubeconfig_overdue",
+    help: "Whether half of a kubeconfig's life has passed, and it can't be renewed.",
+};
 
 /// Composes ShootKubeconfigs.
 pub struct ShootKubeconfig;
@@ -42,6 +47,8 @@ impl Composer for ShootKubeconfig {
         let held = Held::observe(subject, observed)?;
         desired.keep(target::key(subject));
         let last = held.as_ref().map(|held| held.life);
+        let is_overdue = last.is_some_and(|life| life.is_overdue(now));
+        desired.gauge(OVERDUE, &[], is_overdue.into());
         let current = held
             .filter(|held| held.is_wanted && !held.life.is_due(now))
             .map(|held| held.life);
@@ -147,6 +154,7 @@ fn unissued(
     now: Timestamp,
     desired: &mut DesiredState,
 ) -> Result<ShootKubeconfigStatus, Failure> {
+    let is_overdue = held.is_some_and(|life| life.is_overdue(now));
     let reason = match progress {
         Progress::Failed { reason, .. } => *reason,
         // It will come, and nothing is used until then.
@@ -174,7 +182,7 @@ fn unissued(
         subject.spec.target.name,
         second(life.expires)
     );
-    Err(match (life.is_overdue(now), is_stalled) {
+    Err(match (is_overdue, is_stalled) {
         (true, _) => Failure::new(Reason::RenewalOverdue, message),
         (false, true) => Failure::new(reason, message),
         (false, false) => Failure::transient(reason, message),

@@ -31,7 +31,6 @@ spec:
 {{- define "c5c3.operator.alerts" -}}
 {{- $pods := printf "{%s}" (include "c5c3.series" .) }}
 {{- $writes := printf "{%s,verb=~\"apply|create|delete\"}" (include "c5c3.series" .) }}
-{{- $overdue := printf "{%s,reason=\"RenewalOverdue\"}" (include "c5c3.series" .) }}
 {{- $volumes := "{persistentvolumeclaim=~\"storage-openstack-db-[0-9]+\"}" }}
 {{- $runbooks := .Values.monitoring.alerts.runbooks }}
 - alert: C5C3OperatorDown
@@ -102,12 +101,12 @@ spec:
 {{- end }}
 {{- if eq .Chart.Name "kubeconfig-operator" }}
 - alert: C5C3KubeconfigNotRenewed
-  expr: sum by (namespace, job) (increase(operator_errors_total{{ $overdue }}[15m])) > 0
+  expr: max by (namespace, job, resource) (shoot_kubeconfig_overdue{{ $pods }}) > 0
   for: 15m
   labels:
     severity: critical
   annotations:
-    summary: More than half of a kubeconfig's life has passed, and {{ include "c5c3.fullname" . }} can't renew it.
+    summary: More than half of the life of the kubeconfig {{ "{{ $labels.resource }}" }} has passed, and it can't be renewed.
     runbook_url: {{ $runbooks }}#c5c3kubeconfignotrenewed
 {{- end }}
 {{- if eq .Chart.Name "ovn-operator" }}

@@ -7,7 +7,7 @@ mod stage;
 use c5c3_api::shoot_kubeconfig::ShootRole;
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
-use provider_composer::Dependency;
+use provider_composer::{Dependency, Gauge, ObservedState, Operator};
 use provider_kubeconfig::ShootKubeconfig;
 use provider_kubeconfig::garden::{Answer, Issued};
 use rstest::rstest;
@@ -15,6 +15,7 @@ use serde_json::json;
 
 use stage::{Stage, hours, secret, target};
 
+const ALERTS: &str = include_str!("../../../../package/charts/c5c3-library/templates/_alerts.tpl");
 const REFUSED: &str = "shoots.core.gardener.cloud \"hv-pool-a\" is forbidden";
 
 #[test]
@@ -117,6 +118,36 @@ fn kubeconfig_stays_while_gardener_is_unavailable() {
     stage.reconcile();
     assert_eq!(stage.kubeconfig().as_deref(), Some("second"));
     assert!(stage.ready().0);
+}
+
+/// C5C3KubeconfigNotRenewed is of each ShootKubeconfig by itself.
+#[test]
+fn kubeconfig_exports_that_it_is_overdue_until_it_is_renewed() {
+    let overdue = |stage: &Stage| {
+        let gauges = gauges(stage);
+        assert_eq!(gauges.len(), 1);
+        assert!(ALERTS.contains(&format!("({}{{{{ $pods }}}})", gauges[0].metric.name)));
+        gauges[0].value
+    };
+    let mut stage = Stage::issued();
+    stage.answer(None);
+    stage.cluster.wait(hours(11));
+    assert_eq!(overdue(&stage), 0);
+    stage.cluster.wait(hours(1));
+    assert_eq!(overdue(&stage), 1);
+    stage.issue("second", hours(24));
+    assert_eq!(overdue(&stage), 1, "the Secret isn't written yet");
+    stage.reconcile();
+    assert_eq!(overdue(&stage), 0);
+}
+
+fn gauges(stage: &Stage) -> Vec<Gauge> {
+    let observed = ObservedState::new(&stage.cluster, stage.cluster.now());
+    let resource = stage.cluster.get(&stage.key).unwrap();
+    match ShootKubeconfig.composed(resource, &observed) {
+        Ok(composed) => composed.desired.gauges,
+        Err(failure) => failure.gauges().to_vec(),
+    }
 }
 
 #[rstest]

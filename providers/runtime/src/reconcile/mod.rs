@@ -228,8 +228,9 @@ impl Controller {
         let mut round = match composed.await {
             Ok(round) => round,
             Err(failure) => {
-                let gauges = &self.metrics.gauges;
-                gauges.set(subject.id, subject.guard, Vec::new());
+                let gauges = failure.gauges().to_vec();
+                let exported = &self.metrics.gauges;
+                exported.set(subject.id, subject.guard, gauges);
                 self.refuse(subject, None, &failure).await?;
                 return Ok(Outcome::Failed);
             }

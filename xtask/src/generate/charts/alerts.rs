@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use c5c3_api::Reason;
 use c5c3_api::shoot_kubeconfig::ShootKubeconfigSpec;
 use provider_composer::ResourceKind;
 use provider_openstack::graph::MARIADB;
@@ -21,7 +20,13 @@ const RUNBOOKS: &str = include_str!("../../../../docs/alerts.md");
 const DASHBOARD: &str = include_str!("../../../../package/grafana/c5c3.json");
 
 /// What the names of the project's metrics begin with. The crates that register metrics of these test that all others exist.
-const PREFIXES: [&str; 4] = ["operator_", "function_", "labels_injector_", "ovn_"];
+const PREFIXES: [&str; 5] = [
+    "operator_",
+    "function_",
+    "labels_injector_",
+    "ovn_",
+    "shoot_",
+];
 
 /// Each alert's name, and the lines of its rule.
 fn alerts() -> Vec<(&'static str, Vec<&'static str>)> {
@@ -106,7 +111,7 @@ fn alerts_are_of_the_projects_metrics_and_of_the_releases_pods() {
 }
 
 #[test]
-fn alert_of_kubeconfigs_is_in_their_operators_chart_and_of_its_reason() {
+fn alert_of_kubeconfigs_is_in_their_operators_chart() {
     let kind = ResourceKind::of::<ShootKubeconfigSpec>();
     let operators = provider_operators::operators();
     let mut names = operators
@@ -118,11 +123,6 @@ fn alert_of_kubeconfigs_is_in_their_operators_chart_and_of_its_reason() {
         names.next().unwrap()
     );
     assert_eq!(TEMPLATES[0].matches(&condition).count(), 1, "{condition}");
-    let reason = format!(
-        "{{{{- $overdue := printf \"{{%s,reason=\\\"{}\\\"}}\" (include \"c5c3.series\" .) }}}}\n",
-        Reason::RenewalOverdue.name()
-    );
-    assert_eq!(TEMPLATES[0].matches(&reason).count(), 1, "{reason}");
 }
 
 /// mariadb-operator doesn't report a volume that is full (its api/v1alpha1/condition_types.go).
