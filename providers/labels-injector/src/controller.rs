@@ -45,6 +45,7 @@ pub async fn follow(shared: &Shared) {
             let found = tokio::select! {
                 next = seen.next() => match next {
                     Some(Seen::Broken { kind, error }) => {
+                        shared.metrics.watch_failed(kind);
                         warn!(kind, %error, "the watch broke, and is started again");
                         continue;
                     }
@@ -142,4 +143,24 @@ fn set(state: &mut State, pod: cluster::Pod) -> Option<Change> {
         labels,
     };
     state.set_pod(name, pod)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::sleep;
+
+    use super::*;
+    use crate::testing::shared;
+
+    #[tokio::test(start_paused = true)]
+    async fn watches_that_keep_failing_are_counted_by_kind() {
+        let shared = shared(Some(403));
+        tokio::select! {
+            () = follow(&shared) => unreachable!("it follows for ever"),
+            () = sleep(Duration::from_secs(300)) => {}
+        }
+        for kind in ["nodes", "pods"] {
+            assert!(shared.metrics.watch_failures(kind) > 3, "{kind}");
+        }
+    }
 }

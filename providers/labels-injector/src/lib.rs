@@ -10,6 +10,8 @@ mod labels;
 mod metrics;
 mod review;
 mod state;
+#[cfg(test)]
+mod testing;
 mod webhook;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -20,10 +20,16 @@ struct Patch {
     succeeded: String,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Kind {
+    kind: &'static str,
+}
+
 /// The counters.
 #[derive(Clone, Default)]
 pub struct Metrics {
     patches: Family<Patch, Counter>,
+    watch_failures: Family<Kind, Counter>,
 }
 
 impl Metrics {
@@ -32,6 +38,8 @@ impl Metrics {
         let metrics = Self::default();
         let help = "Changes of pods' labels";
         registry.register("labels_injector_patches", help, metrics.patches.clone());
+        let (name, help) = ("labels_injector_watch_failures", "Failed lists and watches");
+        registry.register(name, help, metrics.watch_failures.clone());
         metrics
     }
 
@@ -40,6 +48,17 @@ impl Metrics {
         let succeeded = succeeded.to_string();
         let patch = Patch { source, succeeded };
         self.patches.get_or_create(&patch).inc();
+    }
+
+    /// Counts a list or a watch that failed.
+    pub fn watch_failed(&self, kind: &'static str) {
+        self.watch_failures.get_or_create(&Kind { kind }).inc();
+    }
+
+    /// How many lists and watches of a kind have failed.
+    #[cfg(test)]
+    pub fn watch_failures(&self, kind: &'static str) -> u64 {
+        self.watch_failures.get_or_create(&Kind { kind }).get()
     }
 
     /// How many changes of a source have failed.
@@ -68,6 +87,7 @@ mod tests {
         let mut registry = Registry::default();
         let metrics = Metrics::new(&mut registry);
         metrics.count(Source::Webhook, false);
+        metrics.watch_failed("nodes");
         let mut text = String::new();
         encode(&mut text, &registry).unwrap();
         let exported: BTreeSet<&str> = text

@@ -58,38 +58,13 @@ fn change(shared: &Shared, bound: Bound) -> Option<Change> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use axum::body::{Body, to_bytes};
     use axum::http::Request;
-    use kube::client::Body as Sent;
     use serde_json::{Value, json};
     use tower::ServiceExt;
 
     use super::*;
-    use crate::labels::KEYS;
-    use crate::metrics::Metrics;
-
-    /// An injector that knows a node in a zone, and whose API server answers every request with a status, or not at all.
-    fn shared(status: Option<u16>) -> Shared {
-        let answer = move |_: Request<Sent>| async move {
-            let Some(status) = status else {
-                return std::future::pending().await;
-            };
-            let body = json!({"kind": "Status", "code": status, "message": "refused", "reason": "Forbidden"});
-            let response = axum::http::Response::builder().status(status);
-            response.body(Sent::from(body.to_string().into_bytes()))
-        };
-        let shared = Shared {
-            client: kube::Client::new(tower::service_fn(answer), "default"),
-            state: Arc::default(),
-            is_ready: Arc::default(),
-            metrics: Metrics::default(),
-        };
-        let labels = [(KEYS[4], "zone-a".to_owned())].into();
-        shared.state().set_node("n1".to_owned(), labels);
-        shared
-    }
+    use crate::testing::shared;
 
     async fn ask(shared: Shared, path: &str, body: Vec<u8>) -> (u16, String) {
         let request = Request::post(path).body(Body::from(body)).unwrap();

@@ -34,4 +34,12 @@
   annotations:
     summary: The {{ "{{ $labels.source | toLower }}" }} of {{ include "c5c3.fullname" . }} can't label pods.
     runbook_url: {{ $runbooks }}#c5c3labelsinjectorerrors
+- alert: C5C3LabelsInjectorKindUnknown
+  expr: max by (namespace, job, kind) (increase(labels_injector_watch_failures_total{{ $pods }}[30m])) > 3
+  for: 20m
+  labels:
+    severity: warning
+  annotations:
+    summary: A replica of {{ include "c5c3.fullname" . }} can't watch {{ "{{ $labels.kind }}" }}.
+    runbook_url: {{ $runbooks }}#c5c3labelsinjectorkindunknown
 {{- end }}
