@@ -235,15 +235,18 @@ async fn age(cluster: &Cluster, request: (&str, &str), hours: i64) -> Result<()>
         .map(drop)
 }
 
-/// Whether conditions, events and the metric say that nothing is renewed.
+/// Whether conditions, events and metrics say that nothing is renewed.
 async fn told(cluster: &Cluster, operator: &Operator) -> Result<()> {
     let overdue = "RenewalOverdue";
+    let metrics = operator.metrics().await?;
     for (namespace, _) in REQUESTS {
         let place = format!("{namespace}/eu-de-1-control-plane");
         let request = cluster.get(SHOOT_KUBECONFIG, &place).await?;
         let ready = find_condition(&request, "Ready");
         let is_told = ready.is_some_and(|ready| ready["reason"] == overdue);
         ensure!(is_told, "{ready:?}");
+        let metric = format!("shoot_kubeconfig_overdue{{resource=\"{place}\"}} 1\n");
+        ensure!(metrics.contains(&metric), "{metrics}");
     }
     let events = cluster.list(EVENT, "").await?;
     let mut warnings = events
@@ -252,7 +255,6 @@ async fn told(cluster: &Cluster, operator: &Operator) -> Result<()> {
     let is_told = warnings.any(|event| event.data["reason"] == overdue);
     ensure!(is_told, "no event has the reason {overdue}");
     let metric = format!("operator=\"kubeconfig-operator\",reason=\"{overdue}\"");
-    let metrics = operator.metrics().await?;
     ensure!(metrics.contains(&metric), "{metrics}");
     Ok(())
 }
