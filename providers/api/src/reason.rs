@@ -158,7 +158,7 @@ reasons! {
         UserNotFound,
         /// An older CredentialRotation of the same type for the same user takes precedence: delete one of the two.
         AnotherRotation,
-        /// The next credential is being created; the present one stays in use until then. Where Keystone has lost the present one, the message
+        /// The next credential is being created; the present one stays in use until then. Where Keystone refuses the present one, the message
         /// says so: see [restore the databases](operations.md#restore-the-databases-of-a-control-plane).
         MakingCredential,
         /// Another service has the user that the rotation deletes: give the object that the message names another user. The

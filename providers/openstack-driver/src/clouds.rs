@@ -150,10 +150,7 @@ impl Auth {
                     "user": self.user()?,
                 }),
             };
-            return Some(json!({ "auth": { "identity": {
-                "methods": ["application_credential"],
-                "application_credential": credential,
-            } } }));
+            return Some(with_application_credential(&credential));
         }
         let mut user = self.user()?;
         user.insert("password".to_owned(), json!(self.password.as_ref()?));
@@ -187,6 +184,14 @@ impl Auth {
         )?;
         Some(json!({ "project": project }))
     }
+}
+
+/// The request for a token by an application credential, which has a project of its own.
+pub(crate) fn with_application_credential(credential: &Value) -> Value {
+    json!({ "auth": { "identity": {
+        "methods": ["application_credential"],
+        "application_credential": credential,
+    } } })
 }
 
 fn domain(id: Option<&String>, name: Option<&String>) -> Value {

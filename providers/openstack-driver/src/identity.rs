@@ -1,10 +1,12 @@
 //! Keystone's API, version 3, as far as it is needed (<https://docs.openstack.org/api-ref/identity/v3/>).
 
+use futures::future::join_all;
 use hyper::Method;
-use provider_control_plane::credentials::keystone::{Answer, Change, Query, Scope};
+use provider_control_plane::credentials::keystone::{Answer, Change, HandedOut, Query, Scope};
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::clouds::with_application_credential;
 use crate::error::Error;
 use crate::lists::list;
 use crate::session::Server;
@@ -35,7 +37,7 @@ struct Endpoint {
 }
 
 /// Who has which role in a project or domain, or which roles a user has there, where endpoints are, and which application credentials are
-/// missing.
+/// lost.
 pub(crate) async fn answer(keystone: Server<'_>, query: &Query) -> Result<Answer, Error> {
     let (kind, id) = place(keystone, &query.scope).await?;
     let user = query.user.as_deref();
@@ -53,22 +55,33 @@ pub(crate) async fn answer(keystone: Server<'_>, query: &Query) -> Result<Answer
         .into_iter()
         .filter_map(|endpoint| Some((endpoint.id, endpoint.region_id?)));
     answer.regions = placed.collect();
-    for (user, credential) in &query.credentials {
-        if is_lost(keystone, user, credential).await {
-            answer.lost.insert(credential.clone());
-        }
-    }
+    // At once: the whole answer has to arrive in time.
+    let lost = query.credentials.iter().map(async |(user, credential)| {
+        let is_lost = is_lost(keystone, user, credential).await;
+        is_lost.then(|| credential.id.clone())
+    });
+    answer.lost = join_all(lost).await.into_iter().flatten().collect();
     Ok(answer)
 }
 
-/// Whether Keystone says that a user doesn't have an application credential. Whatever else it answers, a policy may have refused the
-/// request, and nothing else is to wait for that.
-async fn is_lost(keystone: Server<'_>, user: &str, credential: &str) -> bool {
-    let (user, credential) = (encoded(user), encoded(credential));
-    let path = format!("/users/{user}/application_credentials/{credential}");
+/// Whether Keystone says that a user doesn't have an application credential, or refuses the login with one that it has: K-ORC took over
+/// one with another secret. Whatever else it answers, a policy may have refused the request, and nothing else is to wait for that.
+async fn is_lost(keystone: Server<'_>, user: &str, credential: &HandedOut) -> bool {
+    let HandedOut { id, secret } = credential;
+    let path = format!(
+        "/users/{}/application_credentials/{}",
+        encoded(user),
+        encoded(id)
+    );
     let what = "the request for an application credential";
-    let answer = keystone.send(Method::GET, &path, None, what).await;
-    matches!(answer, Err(Error::Failed { status: 404, .. }))
+    match keystone.send(Method::GET, &path, None, what).await {
+        Ok(_) => {
+            let login = with_application_credential(&json!({ "id": id, "secret": secret }));
+            keystone.refuses(&login).await.unwrap_or(false)
+        }
+        Err(Error::Failed { status, .. }) => status == 404,
+        Err(_) => false,
+    }
 }
 
 /// Changes something. What is so already stays so.

@@ -19,6 +19,8 @@ use crate::exchange::{Connections, Exchange, Reply};
 const MARGIN: Duration = Duration::from_secs(60);
 /// How long a service isn't asked again that didn't answer: the questions of one reconcile wait for it once.
 const PAUSE: Duration = Duration::from_secs(5);
+/// Where Keystone issues tokens.
+const TOKENS: &str = "/auth/tokens";
 
 /// How to reach a cloud, and as whom. It can't be printed.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -157,13 +159,7 @@ impl Session {
         let keystone = self.keystone();
         let reply = self
             .keystone
-            .send(
-                Method::POST,
-                "/auth/tokens",
-                None,
-                Some(&self.request),
-                what,
-            )
+            .send(Method::POST, TOKENS, None, Some(&self.request), what)
             .await?;
         let reply = keystone.accepted(reply, what)?;
         let expires = reply.body.pointer("/token/expires_at");
@@ -178,6 +174,21 @@ impl Session {
             expires,
         });
         Ok(value)
+    }
+
+    async fn refuses(&self, login: &Value) -> Result<bool, Error> {
+        let former = self.token(None).await?;
+        let what = "a login";
+        let exchange = &self.keystone;
+        let reply = exchange
+            .send(Method::POST, TOKENS, None, Some(login), what)
+            .await?;
+        let code = reply.body.pointer("/error/code").and_then(Value::as_u64);
+        let is_refused = (reply.status, code) == (401, Some(401));
+        if is_refused {
+            self.token(Some(&former)).await?;
+        }
+        Ok(is_refused)
     }
 }
 
@@ -224,6 +235,18 @@ impl Server<'_> {
                 .await?;
         }
         self.accepted(reply, what).map(|reply| reply.body)
+    }
+
+    /// Whether Keystone refuses a request for a token by its own answer, and then accepts that of the clouds.yaml: a Keystone that is
+    /// broken, or whose database is being restored, may refuse everyone.
+    ///
+    /// # Errors
+    /// Keystone can't be reached, or refuses the clouds.yaml, too.
+    pub(crate) async fn refuses(self, login: &Value) -> Result<bool, Error> {
+        let session = self.session;
+        session.paused(&session.keystone)?;
+        let refused = session.refuses(login).await;
+        session.noted(refused)
     }
 
     /// Something that isn't there.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::Recipe;
-use crate::credentials::keystone::{Access, Answer, Call, Change, Query, SYSTEM, Scope};
+use crate::credentials::keystone::{Access, Answer, Call, Change, HandedOut, Query, SYSTEM, Scope};
 use crate::credentials::{CA, CLOUD, CLOUDS_YAML, VOLUMES};
 
 /// The project in the domain Default that service users work in.
@@ -170,7 +170,7 @@ impl<'a> Korc<'a> {
         &self,
         scope: Scope,
         user: Option<&str>,
-        credentials: BTreeMap<String, String>,
+        credentials: BTreeMap<String, HandedOut>,
     ) -> Result<Answer, Progress> {
         let access = self.access();
         let query = Query {

@@ -15,13 +15,13 @@ use super::access::secret_value;
 use super::first_unready;
 use super::imports::Imports;
 use super::korc::{Korc, PROJECT};
-use crate::credentials::keystone::{Answer, Change, Scope};
+use crate::credentials::keystone::{Answer, Change, HandedOut, Scope};
 use crate::credentials::{
     CLOUD, Credential, CredentialSet, DEFAULT, ID, Login, MOST, Password, Plan, SECRET,
     SERVICE_USER, ServiceUser, Site, deliver, keep_secret, removed_users, service_users, write,
 };
 
-/// For how long K-ORC has had an application credential before Keystone must have it: the member of the database that Keystone reads may
+/// For how long K-ORC has had an application credential before Keystone must accept it: the member of the database that Keystone reads may
 /// get it late.
 const MUST_EXIST: SignedDuration = SignedDuration::from_mins(10);
 
@@ -37,13 +37,17 @@ pub(super) fn with_credentials(korc: &Korc<'_>) -> Vec<UserCredentials> {
         .collect()
 }
 
-/// The IDs of the application credentials that services have and Keystone must have, by the ID of their user.
-pub(super) fn handed_out(korc: &Korc<'_>, users: &[UserCredentials]) -> BTreeMap<String, String> {
+/// The application credentials that services have and Keystone must accept, by the ID of their user.
+pub(super) fn handed_out(
+    korc: &Korc<'_>,
+    users: &[UserCredentials],
+) -> BTreeMap<String, HandedOut> {
     let (observed, namespace) = (korc.observed, korc.recipe.namespace());
     let of_user = |(user, set): &UserCredentials| {
         // Everything is looked up before anything is missing, so that the runtime fetches all of it at once.
         let id = korc.id::<Made<User>>(user.name);
         let credential = set.as_ref().ok()?.current()?;
+        let secret = secret(korc, user, credential.number);
         let object = numbered(user.name, credential.number);
         let key = Key::of::<Observed<ApplicationCredential>>(namespace, &object);
         let available = observed.condition(&key, "Available").found()??;
@@ -53,7 +57,11 @@ pub(super) fn handed_out(korc: &Korc<'_>, users: &[UserCredentials]) -> BTreeMap
             .and_then(|at| at.parse().ok());
         let due = since.max(credential.made)?.checked_add(MUST_EXIST).ok()?;
         let credential = credential.id.clone().filter(|_| due <= observed.now());
-        Some((id?, credential?))
+        let handed_out = HandedOut {
+            id: credential?,
+            secret: secret.ok()?,
+        };
+        Some((id?, handed_out))
     };
     users.iter().filter_map(of_user).collect()
 }
@@ -240,7 +248,9 @@ pub(super) fn grant(
 }
 
 /// The application credentials that the user should have now, and the Secret with the one that the service gets. One that Keystone has
-/// lost is replaced: K-ORC doesn't notice.
+/// lost is replaced: K-ORC doesn't notice. It also takes over a credential by its name, whatever its secret is
+/// (<https://github.com/k-orc/openstack-resource-controller/blob/v2.6.0/internal/controllers/applicationcredential/actuator.go>,
+/// `ListOSResourcesForAdoption`).
 ///
 /// # Errors
 /// It isn't known which there are, though there are some: whatever isn't named here would go.
@@ -294,12 +304,12 @@ fn replaced(user: &ServiceUser, lost: &Credential, plan: &Plan) -> Progress {
             "waits for K-ORC to create {}, which replaces it",
             named(lost.successor())
         ),
-        false => format!("there are {MOST} already, so delete those that it has lost before"),
+        false => format!("there are {MOST} already, so delete those that it refused before"),
     };
     Progress::waiting(
         Reason::MakingCredential,
         format!(
-            "Keystone doesn't have ApplicationCredential {} any more, as after a restore of its database: {next}",
+            "Keystone refuses ApplicationCredential {}, as after a restore of its database: {next}",
             named(lost.number)
         ),
     )
@@ -337,9 +347,8 @@ fn one_credential(
     state.progress
 }
 
-/// Writes the Secret with a credential for the service.
-fn hand_out(korc: &mut Korc<'_>, user: &ServiceUser, number: u32, id: &str) -> Progress {
-    let name = user.credentials();
+/// The secret of an application credential.
+fn secret(korc: &Korc<'_>, user: &ServiceUser, number: u32) -> Result<String, Progress> {
     let purpose = "the secret of an application credential";
     let read = SecretValues::read(
         korc.observed,
@@ -347,7 +356,13 @@ fn hand_out(korc: &mut Korc<'_>, user: &ServiceUser, number: u32, id: &str) -> P
         &user.secret(number),
         purpose,
     );
-    match read.and_then(|values| values.line("value").map(str::to_owned)) {
+    read.and_then(|values| values.line("value").map(str::to_owned))
+}
+
+/// Writes the Secret with a credential for the service.
+fn hand_out(korc: &mut Korc<'_>, user: &ServiceUser, number: u32, id: &str) -> Progress {
+    let name = user.credentials();
+    match secret(korc, user, number) {
         Ok(secret) => {
             let values = [(ID, id), (SECRET, secret.as_str())];
             let values = values.map(|(key, value)| (key.to_owned(), value.as_bytes().to_vec()));

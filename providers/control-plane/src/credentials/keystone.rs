@@ -1,5 +1,5 @@
-//! Requests to Keystone for which K-ORC has no kind: role assignments, the region of an endpoint, and whether application credentials exist,
-//! which K-ORC doesn't check after it has created them. A driver understands this.
+//! Requests to Keystone for which K-ORC has no kind: role assignments, the region of an endpoint, and whether application credentials can be
+//! used, which K-ORC doesn't check after it has created them. A driver understands this.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,7 +21,7 @@ pub struct Access {
     pub ca: Option<String>,
 }
 
-/// Who has which role in a project or domain, where endpoints are, and which application credentials are missing. The answer is an
+/// Who has which role in a project or domain, where endpoints are, and which application credentials are lost. The answer is an
 /// [`Answer`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Query {
@@ -32,9 +32,18 @@ pub struct Query {
     /// The ID of the user whose roles are asked for; without it those of all. A tenant has any number of users in its domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The IDs of the application credentials that must exist, by the ID of their user.
+    /// The application credentials that must be accepted, by the ID of their user.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub credentials: BTreeMap<String, String>,
+    pub credentials: BTreeMap<String, HandedOut>,
+}
+
+/// An application credential that a service has. It can't be printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandedOut {
+    /// Its ID.
+    pub id: String,
+    /// Its secret.
+    pub secret: String,
 }
 
 /// Where somebody has a role.
@@ -66,7 +75,7 @@ pub struct Answer {
     pub roles: BTreeMap<String, BTreeSet<String>>,
     /// The region of each endpoint that has one, by the endpoint's ID.
     pub regions: BTreeMap<String, String>,
-    /// The IDs of the application credentials that must exist and don't.
+    /// The IDs of the application credentials that must be accepted, and that Keystone doesn't have, or has with another secret.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub lost: BTreeSet<String>,
 }

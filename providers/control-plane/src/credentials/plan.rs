@@ -18,7 +18,7 @@ pub(crate) struct Plan {
 
 impl CredentialSet {
     /// Which credentials should exist, and which of them is handed out, when `next` is asked for and `named` are still
-    /// spoken of. There are never more than two, unless `is_lost`: Keystone doesn't have the one that is handed out, so its successor is
+    /// spoken of. There are never more than two, unless `is_lost`: Keystone refuses the one that is handed out, so its successor is
     /// created at once, up to [`MOST`] in all.
     pub(crate) fn plan(&self, next: Option<u32>, named: &BTreeSet<u32>, is_lost: bool) -> Plan {
         let newest_usable = || {

@@ -10,7 +10,9 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Key, Operator, ResourceKind};
 use provider_composer_testing::{Cluster, System, secret_with};
-use provider_control_plane::credentials::keystone::{Answer, Call, Change, Query, SYSTEM, Scope};
+use provider_control_plane::credentials::keystone::{
+    Answer, Call, Change, HandedOut, Query, SYSTEM, Scope,
+};
 use provider_control_plane::rotation::CredentialRotationComposer;
 use provider_control_plane_fixtures::Catalogue;
 use serde_json::{Value, json};
@@ -27,6 +29,8 @@ pub struct Known {
     pub asked: BTreeSet<(Scope, Option<String>)>,
     pub is_up: bool,
     pub calls: usize,
+    /// The secrets that application credentials have in Keystone and not here, by ID.
+    pub secrets: BTreeMap<String, String>,
 }
 
 struct Keystone(Rc<RefCell<Known>>);
@@ -40,8 +44,13 @@ impl System for Keystone {
             Scope::Named(_) => known.answer.roles.clone(),
             scope => known.roles.get(&scope).cloned().unwrap_or_default(),
         };
-        let mut lost: BTreeSet<String> = query.credentials.into_values().collect();
-        lost.retain(|credential| known.answer.lost.contains(credential));
+        let is_lost = |credential: &HandedOut| {
+            let other = known.secrets.get(&credential.id);
+            known.answer.lost.contains(&credential.id)
+                || other.is_some_and(|secret| *secret != credential.secret)
+        };
+        let lost = query.credentials.into_values().filter(is_lost);
+        let lost: BTreeSet<String> = lost.map(|credential| credential.id).collect();
         let answer = Answer {
             roles,
             regions: known.answer.regions.clone(),

@@ -2,12 +2,12 @@
 
 use std::error::Error;
 
-use provider_control_plane::credentials::keystone::{Access, Query, Scope};
+use provider_control_plane::credentials::keystone::{Access, HandedOut, Query, Scope};
 use provider_openstack_driver::Keystone;
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 
-use crate::server::{all, listen, ok};
+use crate::server::{LAST, UNHEARD, WRONG, all, listen, ok};
 use crate::{Test, keystone_at};
 
 /// More bytes than an answer may have.
@@ -48,15 +48,19 @@ async fn server() -> Result<Access, Box<dyn Error>> {
 async fn observe(
     access: Access,
     user: Option<&str>,
-    credentials: &[(&str, &str)],
+    credentials: &[(&str, &str, &str)],
 ) -> Result<Value, DriverError> {
     let credentials = credentials.iter();
+    let handed_out = |id: &str, secret: &str| HandedOut {
+        id: id.to_owned(),
+        secret: secret.to_owned(),
+    };
     let query = Query {
         access,
         scope: Scope::Project("p1".to_owned()),
         user: user.map(str::to_owned),
         credentials: credentials
-            .map(|&(user, credential)| (user.to_owned(), credential.to_owned()))
+            .map(|&(user, id, secret)| (user.to_owned(), handed_out(id, secret)))
             .collect(),
     };
     let query = json!(query).to_string();
@@ -74,16 +78,35 @@ async fn roles_of_one_user_are_read_without_those_of_others() -> Test {
 
 #[tokio::test]
 async fn application_credential_that_keystone_does_not_have_is_lost() -> Test {
-    let credentials = [("u1", "c1"), ("u2", "c2")];
+    let credentials = [("u1", "c1", "s3cret"), ("u2", "c2", "s3cret")];
     let answer = observe(server().await?, Some("u1"), &credentials).await?;
     assert_eq!(answer["lost"], json!(["c2"]));
     Ok(())
 }
 
 #[tokio::test]
+async fn application_credential_with_another_secret_is_lost() -> Test {
+    let answer = observe(server().await?, Some("u1"), &[("u1", "c1", WRONG)]).await?;
+    assert_eq!(answer["lost"], json!(["c1"]));
+    Ok(())
+}
+
+#[tokio::test]
 async fn application_credential_that_cannot_be_read_is_not_lost() -> Test {
-    let answer = observe(server().await?, Some("u1"), &[("u3", "c3")]).await?;
+    let credentials = [("u3", "c3", WRONG)];
+    let answer = observe(server().await?, Some("u1"), &credentials).await?;
     assert_eq!(answer.get("lost"), None);
+    Ok(())
+}
+
+/// A proxy may refuse a request, and a Keystone that has just lost its users refuses everyone.
+#[tokio::test]
+async fn application_credential_that_keystone_alone_does_not_refuse_is_not_lost() -> Test {
+    for secret in [UNHEARD, LAST] {
+        let credentials = [("u1", "c1", secret)];
+        let answer = observe(server().await?, Some("u1"), &credentials).await?;
+        assert_eq!(answer.get("lost"), None, "{secret}");
+    }
     Ok(())
 }
 

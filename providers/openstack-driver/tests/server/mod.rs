@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use http_body_util::{BodyExt, Full};
@@ -19,6 +20,13 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 pub const HOST: &str = "nova.openstack-prod.svc.cluster.local";
+
+/// The secret of application credentials that Keystone refuses.
+pub const WRONG: &str = "wrong";
+/// The secret of application credentials that something before Keystone refuses.
+pub const UNHEARD: &str = "unheard";
+/// The secret of application credentials after which Keystone refuses everyone.
+pub const LAST: &str = "last";
 
 /// Answers a request, the method and the path, with a status and a body; with the status [`NEVER`] not at all. It isn't asked
 /// for Keystone's token.
@@ -45,22 +53,31 @@ pub fn all(line: &str, version: &str, body: Option<BTreeMap<String, Value>>) -> 
     (!line.ends_with("/auth/tokens")).then(|| request.trim().to_owned())
 }
 
+/// Answers a request for a token.
+fn login(content: Option<&BTreeMap<String, Value>>, is_down: &AtomicBool) -> (u16, Value) {
+    let secret = content.and_then(|content| {
+        let secret = content["auth"].pointer("/identity/application_credential/secret");
+        secret.and_then(Value::as_str)
+    });
+    if secret == Some(LAST) {
+        is_down.store(true, Ordering::Relaxed);
+    }
+    match secret {
+        Some(UNHEARD) => (401, Value::Null),
+        _ if secret == Some(WRONG) || is_down.load(Ordering::Relaxed) => (
+            401,
+            json!({ "error": { "code": 401, "title": "Unauthorized" } }),
+        ),
+        _ => ok(json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } })),
+    }
+}
+
 async fn respond(
     (answer, logged): (Answer, Logged),
-    log: Log,
+    (log, is_down): (Log, Arc<AtomicBool>),
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let line = format!("{} {}", request.method(), request.uri());
-    let (status, body) = match line.as_str() {
-        "POST /v3/auth/tokens" => (
-            201,
-            json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } }),
-        ),
-        line => answer(line),
-    };
-    if status == NEVER {
-        std::future::pending::<()>().await;
-    }
     let headers = request.headers();
     let version = headers.get("openstack-api-version");
     let version = version.or_else(|| headers.get("authorization"));
@@ -70,6 +87,13 @@ async fn respond(
     let content = content.map(|body| body.to_bytes()).unwrap_or_default();
     // In the order of the names.
     let content: Option<BTreeMap<String, Value>> = serde_json::from_slice(&content).ok();
+    let (status, body) = match line.as_str() {
+        "POST /v3/auth/tokens" => login(content.as_ref(), &is_down),
+        line => answer(line),
+    };
+    if status == NEVER {
+        std::future::pending::<()>().await;
+    }
     let logged = logged(&line, &version, content);
     log.lock().unwrap().extend(logged);
     let response = Response::builder()
@@ -89,12 +113,12 @@ pub async fn listen(answer: Answer, logged: Logged) -> Result<(u16, Log), Box<dy
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let port = listener.local_addr()?.port();
     let log = Log::default();
-    let written = Arc::clone(&log);
+    let state = (Arc::clone(&log), Arc::<AtomicBool>::default());
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let log = Arc::clone(&written);
+            let state = state.clone();
             let service =
-                service_fn(move |request| respond((answer, logged), Arc::clone(&log), request));
+                service_fn(move |request| respond((answer, logged), state.clone(), request));
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
         }
     });
