@@ -113,13 +113,15 @@ impl<C: Composer + Send + Sync> Operator for C {
             return Err(Failure::new(Reason::Invalid, problem));
         }
         let mut desired = DesiredState::default();
-        let status = self
+        let composed = self
             .compose(&subject, observed, &mut desired)
-            .map_err(|failure| failure.exporting(std::mem::take(&mut desired.gauges)))?;
-        let mut status = desired.json("the status", &status);
-        if let Some(failure) = desired.failure.take() {
-            return Err(failure);
-        }
+            .map(|status| desired.json("the status", &status));
+        let mut status = match (composed, desired.failure.take()) {
+            (Ok(status), None) => status,
+            (Err(failure), _) | (Ok(_), Some(failure)) => {
+                return Err(failure.exporting(desired.gauges));
+            }
+        };
         let conditions_now = std::mem::take(&mut desired.conditions);
         let failed = conditions_now.failed();
         let conditions = conditions_now.written(

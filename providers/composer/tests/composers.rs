@@ -7,11 +7,16 @@ use c5c3_api::secret_aggregate::{SecretAggregateSpec, SecretAggregateStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{
-    Composer, Dependency, DesiredState, ExternalRequest, Failure, Generated, Key, Lookup,
-    ObservedState, Operator, Progress, Reason, Resource, Selection, Source, Subject, Use,
+    Composer, Dependency, DesiredState, ExternalRequest, Failure, Gauge, Generated, Key, Lookup,
+    Metric, ObservedState, Operator, Progress, Reason, Resource, Selection, Source, Subject, Use,
     status_of_failure,
 };
 use serde_json::{Value, json};
+
+const SOURCES: Metric = Metric {
+    name: "small_sources",
+    help: "Sources.",
+};
 
 /// Makes a ConfigMap here and one elsewhere, and waits for a Secret.
 struct Small;
@@ -31,7 +36,10 @@ impl Composer for Small {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<SecretAggregateStatus, Failure> {
-        if subject.spec.target.name == "wrong" {
+        if subject.spec.target.name.starts_with("measured") {
+            desired.gauge(SOURCES, &[], 1);
+        }
+        if subject.spec.target.name.ends_with("wrong") {
             return Err(Failure::new(Reason::Invalid, "choose another target"));
         }
         let map = ConfigMap {
@@ -73,7 +81,7 @@ impl Composer for Small {
             desired.apply(subject.namespace(), "both", &Secret::default());
             desired.generate(subject.namespace(), "both", Generated::credentials("nova"));
         }
-        if subject.spec.target.name == "unwritable" {
+        if subject.spec.target.name.ends_with("unwritable") {
             desired.json("the map", &BTreeMap::from([((1, 2), "three")]));
         }
         if subject.spec.target.name == "noted" {
@@ -307,6 +315,16 @@ fn composition_that_json_cannot_hold_fails_the_reconcile() {
     let failure = Small.composed(&subject("unwritable"), &observed).err();
     let message = "the map can't be written as JSON: key must be a string";
     assert_eq!(failure, Some(Failure::new(Reason::InternalError, message)));
+}
+
+#[test]
+fn gauges_are_exported_with_a_failure_whether_it_is_returned_or_noted() {
+    let source = secret(Lookup::Missing);
+    let observed = ObservedState::new(&source, NOW);
+    for target in ["measured-wrong", "measured-unwritable"] {
+        let failure = Small.composed(&subject(target), &observed).err().unwrap();
+        assert_eq!(failure.gauges(), [Gauge::new(SOURCES, &[], 1)], "{target}");
+    }
 }
 
 /// A composer may add what several parts have in common once for each.
