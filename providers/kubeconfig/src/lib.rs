@@ -154,7 +154,6 @@ fn unissued(
     now: Timestamp,
     desired: &mut DesiredState,
 ) -> Result<ShootKubeconfigStatus, Failure> {
-    let is_overdue = held.is_some_and(|life| life.is_overdue(now));
     let reason = match progress {
         Progress::Failed { reason, .. } => *reason,
         // It will come, and nothing is used until then.
@@ -182,7 +181,7 @@ fn unissued(
         subject.spec.target.name,
         second(life.expires)
     );
-    Err(match (is_overdue, is_stalled) {
+    Err(match (life.is_overdue(now), is_stalled) {
         (true, _) => Failure::new(Reason::RenewalOverdue, message),
         (false, true) => Failure::new(reason, message),
         (false, false) => Failure::transient(reason, message),
