@@ -14,10 +14,11 @@ use serde::Serialize;
 
 use super::Recipe;
 use super::pool_quota::KeptQuota;
-use super::wanted::{Client, Rbd, Storage, Storages};
+use super::wanted::{Client, Storage, Storages};
 use crate::composed::Composed;
 use crate::manifest::Manifest;
 use crate::observed::Observation;
+use crate::pools::Rbd;
 
 /// Rook's phase of what it has reconciled, which an object keeps when its spec changes.
 const READY: &str = "Ready";

@@ -9,8 +9,9 @@ use super::Recipe;
 use super::ceph::Ceph;
 use super::keys::secret_name;
 use super::status::Findings;
-use super::wanted::{Client, Rbd};
+use super::wanted::Client;
 use crate::composed::Creation;
+use crate::pools::Rbd;
 
 impl Recipe<'_> {
     /// What is in Ceph; nothing before anything may be created there, nor for a claim whose namespace is another owner's.

@@ -20,10 +20,11 @@ use super::Recipe;
 use super::keys::secret_name;
 use super::resource::{self, CONTROL_PLANE, NAMESPACE};
 use super::shares::Shares;
-use super::wanted::{Client, Rbd, Storage, Storages, wants_backups};
+use super::wanted::{Client, Storage, Storages, wants_backups};
 use crate::composed::{Composed, Creation};
 use crate::manifest::{Manifest, ObjectMeta};
 use crate::observed::{Observation, is_true};
+use crate::pools::Rbd;
 
 /// The label of the Pod Security that a namespace enforces.
 pub const ENFORCED: &str = "pod-security.kubernetes.io/enforce";

@@ -9,9 +9,9 @@ use super::agents;
 use super::keys;
 use super::resource::{self, CONTROL_PLANE, NAMESPACE};
 use super::tenant::{PULL, PUSH};
-use super::wanted::{Rbd, Storage, Storages};
+use super::wanted::{Storage, Storages};
 use crate::composed::Composed;
-use crate::pools::{Named, Pool};
+use crate::pools::{Named, Pool, Rbd};
 
 impl Recipe<'_> {
     /// Wants the Usages that keep the order. `has_tenant` is whether a clouds.yaml is wanted: Usages would keep one that isn't.

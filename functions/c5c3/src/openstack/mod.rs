@@ -43,7 +43,6 @@ use existing::Existing;
 use part::Part;
 use site::Site;
 use size::Running;
-pub(crate) use wanted::Rbd;
 use wanted::Storages;
 
 /// The composite resource behind an OpenStackCluster.

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Recipe;
-use super::wanted::Rbd;
 use crate::composed::Composed;
+use crate::pools::Rbd;
 
 /// The quota by which a pool has none. Rook leaves the quota in Ceph as it is where a CephBlockPool states none
 /// (`setCommonPoolProperties` of <https://github.com/rook/rook/blob/master/pkg/daemon/ceph/client/pool.go>).

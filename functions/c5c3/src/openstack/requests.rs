@@ -4,9 +4,9 @@ use function_protocol::Request;
 
 use super::Recipe;
 use super::resource::NAMESPACE;
-use super::wanted::{Rbd, Storage, Storages};
+use super::wanted::{Storage, Storages};
 use crate::manifest::ObjectMeta;
-use crate::pools::{Named, Pool, RequestedPool, last_requests, request_pools};
+use crate::pools::{Named, Pool, Rbd, RequestedPool, last_requests, request_pools};
 
 impl Recipe<'_> {
     /// Every cluster that the claim names and that could admit it, with the nodes that the claim needs there. Those of last

@@ -7,9 +7,8 @@ use super::OpenStackCluster;
 use super::site::Site;
 use crate::composed::{Composed, Creation};
 use crate::input::StorageLimits;
-use crate::names::Names;
 use crate::observed::condition;
-use crate::pools::PLACEMENT_GROUPS;
+use crate::pools::{PLACEMENT_GROUPS, Rbd};
 
 /// Longest name of a storage pool with volumes: the names of `cinder` and of its backend have 44 characters together (`LONGEST` of
 /// provider-cinder).
@@ -47,19 +46,6 @@ pub struct Storage {
     pub object_store: bool,
 }
 
-/// What an RBD pool is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rbd {
-    /// Cinder's volumes.
-    Volumes,
-    /// Glance's images.
-    Images,
-    /// Nova's ephemeral disks.
-    Ephemeral,
-    /// Backups of Cinder's volumes.
-    Backups,
-}
-
 /// The OpenStack service, or the part of one, that a Ceph user is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Client {
@@ -73,41 +59,6 @@ pub enum Client {
     Manila,
     /// Backups of volumes: cinder-backup reads and writes the volumes themselves as [`Client::Cinder`].
     Backup,
-}
-
-impl Rbd {
-    /// All of them: no other is wanted.
-    pub const ALL: [Rbd; 4] = [Rbd::Volumes, Rbd::Images, Rbd::Ephemeral, Rbd::Backups];
-
-    /// Name of the pool in Ceph.
-    pub fn pool(self, names: &Names<'_>) -> String {
-        names.with(self.purpose())
-    }
-
-    /// Name of the composed resource in a cluster.
-    pub fn resource(self, cluster: &str) -> String {
-        format!("{}-{cluster}", self.purpose())
-    }
-
-    fn purpose(self) -> &'static str {
-        match self {
-            Rbd::Volumes => "volumes",
-            Rbd::Images => "images",
-            Rbd::Ephemeral => "ephemeral",
-            Rbd::Backups => "backups",
-        }
-    }
-
-    /// Copies that the claim asks for.
-    pub fn replication(self, spec: &OpenStackClusterSpec) -> u32 {
-        let ceph = &spec.storage.ceph;
-        u32::from(match self {
-            Rbd::Volumes => ceph.volume_pool.replication,
-            Rbd::Images => ceph.image_pool.replication,
-            Rbd::Ephemeral => ceph.ephemeral_pool.replication,
-            Rbd::Backups => ceph.backup_pool.replication,
-        })
-    }
 }
 
 impl Client {

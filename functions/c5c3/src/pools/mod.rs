@@ -3,6 +3,7 @@
 mod consumers;
 mod fetch;
 mod problem;
+mod rbd;
 mod requests;
 mod restored;
 
@@ -24,6 +25,7 @@ pub use consumers::{hosts, promised};
 pub use fetch::selector;
 use fetch::{Fetched, fetch, others, unreadable};
 pub use problem::Problem;
+pub use rbd::Rbd;
 pub use requests::{PoolRequest, RequestedPool, last_requests, request_pools, requests};
 pub use restored::is_restored;
 

@@ -10,8 +10,7 @@ use serde::Deserialize;
 
 use super::CEPH;
 use crate::observed::{Specified, last_observed};
-use crate::openstack::Rbd;
-use crate::pools::PLACEMENT_GROUPS;
+use crate::pools::{PLACEMENT_GROUPS, Rbd};
 use crate::transitions;
 
 /// Ceph's option with the most placement groups of an OSD, each copy counted, and its default
@@ -47,14 +46,15 @@ pub fn condition(
     };
     let limit = limit(request);
     let copies = u64::from(spec.copies(spec.ceph.replication_factor.into()));
-    let room = room(osds, limit, copies);
+    let fitting = claims_that_fit(osds, limit, copies);
     let said = format!(
-        "{osds} OSDs with at most {limit} placement groups each ({LIMIT}) have room for about {room} claims of {POOLS} pools with \
+        "{osds} OSDs with at most {limit} placement groups each ({LIMIT}) have room for about {fitting} claims of {POOLS} pools with \
          {copies} copies"
     );
     let admitted = consumers.len();
     let most = u64::from(spec.sharing.max_consumers());
-    let is_enough = most <= room || u64::try_from(admitted).is_ok_and(|admitted| admitted < room);
+    let is_enough =
+        most <= fitting || u64::try_from(admitted).is_ok_and(|admitted| admitted < fitting);
     let (reason, message) = match is_enough {
         true => (Reason::EnoughDisks, said),
         false => (
@@ -69,7 +69,7 @@ pub fn condition(
 }
 
 /// How many claims fit, with each pool at its fewest placement groups.
-fn room(osds: u32, limit: u64, copies: u64) -> u64 {
+fn claims_that_fit(osds: u32, limit: u64, copies: u64) -> u64 {
     let of_a_claim = FEWEST * POOLS * copies.max(1);
     u64::from(osds).saturating_mul(limit) / of_a_claim
 }
@@ -93,12 +93,12 @@ mod tests {
     #[case::stretched(300, 250, 4, 146)]
     #[case::with_a_higher_limit(45, 500, 3, 58)]
     #[case::without_room(1, 250, 3, 0)]
-    fn room_follows_from_disks_their_limit_and_copies(
+    fn claims_that_fit_follow_from_disks_their_limit_and_copies(
         #[case] osds: u32,
         #[case] limit: u64,
         #[case] copies: u64,
         #[case] claims: u64,
     ) {
-        assert_eq!(room(osds, limit, copies), claims);
+        assert_eq!(claims_that_fit(osds, limit, copies), claims);
     }
 }
