@@ -78,7 +78,9 @@ impl Controller {
         Ok(made)
     }
 
-    /// Whether an object is known to be as wanted. In most reconciles almost all are, and the future of each write takes kilobytes.
+    /// Whether an object is known to be as wanted. In most reconciles almost all are, and the future of each write takes kilobytes. What is
+    /// to be done with the others is decided only when it is done: while earlier ones are written, another subject of the operator may
+    /// create an object of the same name, and to apply that one would change the other subject's object.
     fn is_done(&self, subject: &Subject<'_>, key: &Key, write: Write<'_>) -> bool {
         let Write::Apply(object) = write else {
             return false;
