@@ -168,19 +168,29 @@ fn collect(path: &Path, places: &mut Vec<String>) {
         let mut lines = code
             .lines()
             .map(str::trim_start)
-            .filter(|line| !line.starts_with("//"))
-            // Those of Ceph.
-            .filter(|line| !line.contains("PlacementGroups") && !line.contains("PLACEMENT_GROUPS"));
+            .filter(|line| !line.starts_with("//"));
         let names = [
             "Placement",
+            "PlacementSpec",
             "PLACEMENT",
             "\"placement\"",
             ".placement",
             "(placement)",
             "provider-placement",
         ];
-        if lines.any(|line| names.iter().any(|name| line.contains(name))) {
+        if lines.any(|line| names.iter().any(|name| has_word(line, name))) {
             places.push(path.display().to_string());
         }
     }
+}
+
+/// Whether a line has a name as a whole word: Ceph's placement groups have longer names.
+fn has_word(line: &str, name: &str) -> bool {
+    let is_of_word = |character: char| character.is_alphanumeric() || character == '_';
+    let is_edge = |at: usize| {
+        let (before, after) = line.split_at(at);
+        !(before.ends_with(is_of_word) && after.starts_with(is_of_word))
+    };
+    let mut found = line.match_indices(name);
+    found.any(|(start, _)| is_edge(start) && is_edge(start + name.len()))
 }
