@@ -42,8 +42,8 @@ enum Element {
     Keys(Map<String, Value>),
     /// The element that is this value.
     Value(Value),
-    /// The element at this place.
-    Place(u64),
+    /// The element at this index.
+    Index(u64),
 }
 
 impl Element {
@@ -52,7 +52,7 @@ impl Element {
         match (sort, serde_json::from_str::<Value>(text).ok()?) {
             ("k", Value::Object(keys)) => Some(Self::Keys(keys)),
             ("v", value) => Some(Self::Value(value)),
-            ("i", place) => place.as_u64().map(Self::Place),
+            ("i", index) => index.as_u64().map(Self::Index),
             _ => None,
         }
     }
@@ -62,7 +62,7 @@ impl Element {
         match self {
             Self::Keys(keys) => keys.iter().all(|(key, value)| item.get(key) == Some(value)),
             Self::Value(value) => item == value,
-            Self::Place(place) => *place == index as u64,
+            Self::Index(at) => *at == index as u64,
         }
     }
 }
