@@ -229,7 +229,7 @@ pub struct CephHealth {
     /// `HEALTH_OK`, `HEALTH_WARN`, `HEALTH_ERR`.
     pub health: String,
     /// What is wrong, by Ceph's name for it, for instance `OSD_NEARFULL`
-    /// (<https://docs.ceph.com/en/latest/rados/operations/health-checks/>).
+    /// (<https://docs.ceph.com/en/tentacle/rados/operations/health-checks/>).
     pub details: BTreeMap<String, IgnoredAny>,
     /// Raw bytes.
     pub capacity: CephCapacity,

@@ -242,7 +242,7 @@ fn with_sorted_monitors(conf: &str) -> String {
 }
 
 /// Whether there is a key in each part of a keyring, where there are parts
-/// (<https://docs.ceph.com/en/latest/rados/operations/user-management/#keyring-management>).
+/// (<https://docs.ceph.com/en/tentacle/rados/operations/user-management/#keyring-management>).
 fn has_key(keyring: &str) -> bool {
     let mut parts = keyring.split(PART).skip(1);
     parts.all(|part| key_in(part).is_some())

@@ -112,7 +112,7 @@ pub enum Egress {
     Backups,
     /// The object store of volumes' backups, where they are in a bucket.
     VolumeBackups,
-    /// Monitors and daemons of Ceph (<https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/>).
+    /// Monitors and daemons of Ceph (<https://docs.ceph.com/en/tentacle/rados/configuration/network-config-ref/>).
     Ceph,
     /// Web servers with public addresses, from which users import images.
     Web,

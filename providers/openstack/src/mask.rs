@@ -23,7 +23,7 @@ const SECRETS: [&str; 8] = [
 /// service's option table, or from the option's name if the table doesn't have it.
 ///
 /// An indented line continues a value in oslo.config's files, and can be an option in Ceph's
-/// (<https://docs.ceph.com/en/latest/rados/configuration/ceph-conf/>). It is masked in either case.
+/// (<https://docs.ceph.com/en/tentacle/rados/configuration/ceph-conf/>). It is masked in either case.
 pub fn masked(service: &str, text: &str) -> String {
     let mut shown = String::new();
     let mut section = "DEFAULT";

@@ -103,7 +103,7 @@ impl KeptQuota {
 
 impl Recipe<'_> {
     /// The quota of a pool, and the one that it keeps where that is higher than what is wanted. Ceph refuses every write to a pool
-    /// that holds as much as its quota (`update_pools_status` of <https://github.com/ceph/ceph/blob/main/src/mon/OSDMonitor.cc>), and
+    /// that holds as much as its quota (`update_pools_status` of <https://github.com/ceph/ceph/blob/tentacle/src/mon/OSDMonitor.cc>), and
     /// Rook doesn't report what a pool holds: the quota of a pool that exists only rises, unless the claim's annotation accepts
     /// exactly the lower one. What the Object was last wanted with counts as well as what was observed, which may be older.
     ///

@@ -6,7 +6,7 @@ use c5c3_api::storage_cluster::Capacity;
 use c5c3_kinds::ceph::CephCapacity;
 
 /// The used share of a disk, in percent, from which Ceph refuses writes, unless it is told otherwise
-/// (<https://docs.ceph.com/en/latest/rados/configuration/mon-config-ref/#storage-capacity>).
+/// (<https://docs.ceph.com/en/tentacle/rados/configuration/mon-config-ref/#storage-capacity>).
 const FULL: u64 = 95;
 
 /// Used shares, in percent, that are reported as soon as they are reached. Ceph warns from 85 %.
@@ -39,7 +39,7 @@ pub fn reported(bytes: CephCapacity, before: Option<Capacity>) -> Option<Capacit
 
 impl Figures {
     /// What Ceph calls available has the part of each disk that it never writes to, which its own `MAX AVAIL` of pools leaves out
-    /// (`get_rule_avail` of <https://github.com/ceph/ceph/blob/main/src/mon/PGMap.cc>).
+    /// (`get_rule_avail` of <https://github.com/ceph/ceph/blob/tentacle/src/mon/PGMap.cc>).
     fn of(bytes: CephCapacity) -> Self {
         let unusable = bytes.bytes_total / 100 * (100 - FULL);
         Self {
