@@ -8,6 +8,7 @@ use provider_composer::{
 };
 use serde_json::{Value, json};
 
+use crate::reconcile::Controller;
 use crate::testing::{CONFIG_MAP, Server, THING, composed, controller, facts, until, working};
 
 const METRIC: Metric = Metric {
@@ -40,6 +41,14 @@ fn failing(how: &str) -> Value {
     json!({ "metadata": { "labels": { "fails": how } } })
 }
 
+/// A controller, and the registry by which it exports gauges.
+fn exporting(server: &Server) -> (Controller, Registry) {
+    let controller = controller(server, vec![Box::new(Counting)], Vec::new());
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(controller.metrics.gauges.clone()));
+    (controller, registry)
+}
+
 /// The number as it is exported.
 fn value(registry: &Registry) -> Option<String> {
     let mut text = String::new();
@@ -52,9 +61,7 @@ fn value(registry: &Registry) -> Option<String> {
 #[tokio::test(start_paused = true)]
 async fn gauges_of_a_failure_are_exported() {
     let server = Server::default();
-    let controller = controller(&server, vec![Box::new(Counting)], Vec::new());
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(controller.metrics.gauges.clone()));
+    let (controller, registry) = exporting(&server);
     server.put(THING, "a", "one", failing("with-gauges"));
     let is_two = || value(&registry).as_deref() == Some("2");
     let exported = until("the gauge", is_two);
@@ -64,9 +71,7 @@ async fn gauges_of_a_failure_are_exported() {
 #[tokio::test(start_paused = true)]
 async fn gauges_of_a_subject_are_exported_while_it_can_be_composed() {
     let server = Server::default();
-    let controller = controller(&server, vec![Box::new(Counting)], Vec::new());
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(controller.metrics.gauges.clone()));
+    let (controller, registry) = exporting(&server);
     let is_one = || value(&registry).as_deref() == Some("1");
     server.put(THING, "a", "one", json!({}));
     working(&controller, &[THING, CONFIG_MAP], async {
