@@ -4,6 +4,7 @@
 pub mod server;
 
 use c5c3_api::parts::{NamedRef, SecretKeyRef};
+use k8s_openapi::api::core::v1::LocalObjectReference;
 use serde::{Deserialize, Serialize};
 
 use crate::kind::kinds;
@@ -67,6 +68,20 @@ pub struct Database {
     pub collate: String,
     /// What happens to it when this object is deleted: `Skip` keeps it.
     pub cleanup_policy: String,
+}
+
+/// Where the database of a Database is, whoever changed the object.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Place {
+    /// The server.
+    pub maria_db_ref: LocalObjectReference,
+    /// Name in SQL. The default is the name of the object.
+    pub name: Option<String>,
+}
+
+impl Spec for Place {
+    const KIND: ResourceKind = Database::KIND;
 }
 
 /// A user of a server.

@@ -4,6 +4,7 @@
 pub mod cluster;
 
 use c5c3_api::parts::NamedRef;
+use k8s_openapi::api::core::v1::LocalObjectReference;
 use serde::{Deserialize, Serialize};
 
 use crate::kind::kinds;
@@ -44,6 +45,20 @@ pub struct Vhost {
     pub name: String,
     /// The RabbitMQ cluster.
     pub rabbitmq_cluster_reference: NamedRef,
+}
+
+/// Where the virtual host of a Vhost is, whoever changed the object.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Place {
+    /// The RabbitMQ cluster.
+    pub rabbitmq_cluster_reference: LocalObjectReference,
+    /// Its name in RabbitMQ.
+    pub name: Option<String>,
+}
+
+impl Spec for Place {
+    const KIND: ResourceKind = Vhost::KIND;
 }
 
 /// A user.

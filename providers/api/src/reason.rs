@@ -202,6 +202,9 @@ reasons! {
         PasswordNotTaken,
         /// The image doesn't support a setting: use the image that the message names, or disable the setting.
         NotInImage,
+        /// Another resource of the kind uses the database or virtual host that the message names: name another one, and delete neither
+        /// object. See [services](services.md#run-two-services-of-one-kind-in-a-namespace).
+        DataShared,
     }
     "A Tempest" {
         /// Tests of the last run failed: `status.failures` of the Tempest names them, and the log of the run says why. Correct the

@@ -16,6 +16,7 @@ use crate::prerequisite::{Prerequisite, progress};
 use crate::rollout::{Controller, Rollout, former_part};
 use crate::service::{API, Service};
 use crate::tls::Certificate;
+use crate::unshared::is_shared;
 use crate::users;
 
 /// Annotation of pods: the ID of their application credential.
@@ -190,7 +191,13 @@ impl<'a> ServiceContext<'a> {
                 schema
             }
             Err(pending) => {
-                self.jobs.keep_migrations(desired);
+                if [&database, pending].into_iter().any(is_shared) {
+                    // A migration that hasn't begun would change the other resource's database.
+                    self.jobs.keep_running_migrations(desired);
+                    self.jobs.keep_done(desired);
+                } else {
+                    self.jobs.keep_migrations(desired);
+                }
                 Schema {
                     progress: match service.installed {
                         Some(_) => Progress::Ready,

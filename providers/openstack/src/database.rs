@@ -13,6 +13,7 @@ use crate::graph::MARIADB;
 use crate::host::in_url;
 use crate::prerequisite::{Prerequisite, are_ready, holds};
 use crate::service::Service;
+use crate::unshared::check_unshared;
 use crate::users::{Users, own};
 
 /// MariaDB's port.
@@ -53,7 +54,7 @@ pub struct DatabaseServer {
 impl Database {
     /// Resolves a database of a service by its suffix: one of [`crate::ServiceDefinition::databases`], or that of a cell.
     /// Database, user and grant are created in a server of this cluster, but not in an external server. A database and its
-    /// user are kept when the service is deleted.
+    /// user are kept when the service is deleted. One that another resource of the service's kind uses is refused.
     pub fn resolve(
         service: &Service<'_>,
         suffix: &str,
@@ -78,6 +79,7 @@ impl Database {
             }
             let named = wanted.server.cluster_ref.as_ref();
             let cluster = named.map_or(MARIADB, |cluster| &cluster.name);
+            unshared((service, suffix), cluster, name)?;
             let newest = users.newest();
             let account = match newest.number {
                 1 => given,
@@ -246,6 +248,22 @@ fn managed(
         port: server.port.unwrap_or(PORT),
         authority,
     })
+}
+
+/// Checks that no other resource uses a database of a server in this cluster.
+fn unshared(
+    (service, suffix): (&Service<'_>, &str),
+    cluster: &str,
+    name: &str,
+) -> Prerequisite<()> {
+    let place = format!("the database {name} of MariaDB {cluster}");
+    let field = match suffix {
+        "" => "database.database",
+        // Nova has a field for each.
+        _ => "database",
+    };
+    let read = |other: mariadb::Place| (other.maria_db_ref, other.name);
+    check_unshared(service, (cluster, name), (&place, field), read)
 }
 
 fn compose(

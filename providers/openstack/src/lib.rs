@@ -53,6 +53,7 @@ mod service;
 mod succession;
 mod tags;
 mod tls;
+mod unshared;
 mod users;
 mod uwsgi;
 mod volume;

@@ -16,6 +16,7 @@ use crate::host::in_url;
 use crate::pod::Program;
 use crate::prerequisite::{Prerequisite, are_ready, holds};
 use crate::service::Service;
+use crate::unshared::check_unshared;
 use crate::users::{Users, own};
 
 /// The port of RabbitMQ, and the one for TLS.
@@ -76,7 +77,8 @@ impl Messaging {
     }
 
     /// Resolves the message bus of a service. A virtual host, a user and its permissions are created in a RabbitMQ of this cluster,
-    /// but not in an external one. They are deleted with the service: a virtual host has only messages in transit.
+    /// but not in an external one. They are deleted with the service: a virtual host has only messages in transit. One that another
+    /// resource of the service's kind uses is refused.
     pub fn resolve(
         service: &Service<'_>,
         suffix: &str,
@@ -95,6 +97,7 @@ impl Messaging {
                 return Ok((server, given));
             }
             let (cluster, newest) = (cluster(wanted), users.newest());
+            unshared((service, suffix), cluster, vhost)?;
             let account = match newest.number {
                 1 => given,
                 _ => read(&newest.secret)?,
@@ -306,6 +309,21 @@ fn encryption(service: &Service<'_>, cluster: &str) -> Prerequisite<Encryption> 
         Some(authority) => Encryption::Authority(authority.to_owned()),
         None => Encryption::Public,
     })
+}
+
+/// Checks that no other resource uses a virtual host of a RabbitMQ in this cluster.
+fn unshared(
+    (service, suffix): (&Service<'_>, &str),
+    cluster: &str,
+    vhost: &str,
+) -> Prerequisite<()> {
+    let place = format!("the virtual host {vhost} of RabbitMQ {cluster}");
+    let field = match suffix {
+        "" => "messaging.vhost",
+        _ => "messaging.vhost of the cell",
+    };
+    let read = |other: rabbitmq::Place| (other.rabbitmq_cluster_reference, other.name);
+    check_unshared(service, (cluster, vhost), (&place, field), read)
 }
 
 fn compose(
