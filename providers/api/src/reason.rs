@@ -205,6 +205,9 @@ reasons! {
         /// Another resource of the kind uses the database or virtual host that the message names: name another one, and delete neither
         /// object. See [services](services.md#run-two-services-of-one-kind-in-a-namespace).
         DataShared,
+        /// Another Neutron uses the northbound database of OVN, and a repair would delete its networks: give each an OVNCluster of its
+        /// own.
+        NorthboundShared,
     }
     "A Tempest" {
         /// Tests of the last run failed: `status.failures` of the Tempest names them, and the log of the run says why. Correct the

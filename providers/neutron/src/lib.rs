@@ -73,7 +73,7 @@ impl Composer for Neutron {
             };
             program(&facts, policy, desired)
         });
-        let repaired = repair(subject, &context, &program, desired);
+        let repaired = repair((subject, &service), &context, (&program, &ovn), desired);
         let workload =
             all((&program, &database, &bus, &access, &ovn)).map(|parts| workload(spec, parts));
         let status = context.run(progress(&database), workload, desired)?;
@@ -173,19 +173,20 @@ fn workload(spec: &NeutronSpec, (program, database, bus, access, ovn): Parts<'_>
     }
 }
 
-/// Has OVN's northbound database brought to what Neutron's database says, once for each value of the annotation.
+/// Has OVN's northbound database brought to what Neutron's database says, once for each value of the annotation, unless another Neutron
+/// uses it.
 fn repair(
-    subject: &Subject<NeutronSpec>,
+    (subject, service): (&Subject<NeutronSpec>, &Service<'_>),
     context: &ServiceContext<'_>,
-    program: &Prerequisite<Program>,
+    (program, ovn): (&Prerequisite<Program>, &Prerequisite<Ovn>),
     desired: &mut DesiredState,
 ) -> Option<Progress> {
     let asked = subject.metadata.annotations.get(REPAIR)?;
-    let program = match program {
-        Ok(program) if subject.status.release.is_some() => program,
+    let (program, ovn) = match all((program, ovn)) {
+        Ok(parts) if subject.status.release.is_some() => parts,
         pending => {
             context.jobs.keep(&[REPAIR_TASK], desired);
-            return Some(match progress(pending) {
+            return Some(match progress(&pending) {
                 Progress::Ready => {
                     Progress::waiting(Reason::Starting, "waits for Neutron's database")
                 }
@@ -204,7 +205,19 @@ fn repair(
         often: "OVN's northbound database can't be reached: see the condition OVNConnected"
             .to_owned(),
     };
-    Some(context.jobs.once(&task, desired))
+    let begun = context.jobs.begun(&task, desired);
+    Some(
+        begun.unwrap_or_else(|| match ovn::unshared(service, &subject.spec.ovn, ovn) {
+            Ok(()) => context.jobs.once(&task, desired),
+            Err(pending) => {
+                // Where another Neutron uses it, a Job that doesn't run is deleted: its pod could start.
+                if pending.is_unknown() {
+                    context.jobs.keep(&[REPAIR_TASK], desired);
+                }
+                pending
+            }
+        }),
+    )
 }
 
 /// Hands hypervisors what neutron-ovn-agent needs. In an upgrade they get it after all of Neutron runs the new image.

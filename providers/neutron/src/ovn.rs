@@ -1,8 +1,10 @@
 //! How Neutron and its agents reach OVN's databases.
 
-use c5c3_api::neutron;
+use std::collections::BTreeSet;
+
+use c5c3_api::neutron::{self, NeutronSpec};
 use c5c3_api::ovn_cluster::OvnClusterSpec;
-use provider_composer::{Custom, Key, Progress, Reason};
+use provider_composer::{Custom, Key, ObservedState, Progress, Reason};
 use provider_openstack::{Files, NEUTRON, Prerequisite, Section, Service, holds};
 
 /// The OVNCluster that is meant where none is named.
@@ -49,7 +51,8 @@ impl Ovn {
         let (northbound, southbound) = match (&wanted.nb_connection, &wanted.sb_connection) {
             (Some(northbound), Some(southbound)) => (northbound.clone(), southbound.clone()),
             (northbound, southbound) => {
-                let (own_northbound, own_southbound) = endpoints(service, wanted)?;
+                let cluster = cluster(service.namespace, wanted);
+                let (own_northbound, own_southbound) = endpoints(service.observed, &cluster)?;
                 (
                     northbound.clone().unwrap_or(own_northbound),
                     southbound.clone().unwrap_or(own_southbound),
@@ -105,6 +108,83 @@ impl Ovn {
         let members = self.northbound.split(',');
         members.filter_map(|member| member.rsplit_once(':')?.1.parse().ok())
     }
+
+    /// Whether a connection is to the northbound database: both name one of its members, or one names the Service of the members.
+    fn is_northbound(&self, connection: &str) -> bool {
+        let others = addresses(connection);
+        let is_same = |own: String| {
+            others
+                .iter()
+                .any(|other| is_of(&own, other) || is_of(other, &own))
+        };
+        addresses(&self.northbound).into_iter().any(is_same)
+    }
+}
+
+/// The hosts and ports of a connection. Names within the cluster are without its domain.
+fn addresses(connection: &str) -> Vec<String> {
+    let members = connection.split(',');
+    let addresses = members.filter_map(|member| Some(member.split_once(':')?.1));
+    let short = |address: &str| {
+        address
+            .replace(".svc.cluster.local:", ":")
+            .replace(".svc:", ":")
+    };
+    addresses.map(short).collect()
+}
+
+/// Whether an address is another one, or that of a member of the Service there.
+fn is_of(address: &str, other: &str) -> bool {
+    let member = address.strip_suffix(other);
+    member.is_some_and(|member| member.is_empty() || member.ends_with('.'))
+}
+
+/// Checks that no other Neutron uses the northbound database, whose networks a repair would delete. Neutrons are looked for in the
+/// namespaces of this one and of the OVNCluster that it uses.
+///
+/// # Errors
+/// Another Neutron uses it, or it isn't known whether one does.
+pub fn unshared(service: &Service<'_>, wanted: &neutron::Ovn, ovn: &Ovn) -> Prerequisite<()> {
+    let observed = service.observed;
+    let cluster = cluster(service.namespace, wanted);
+    let of_cluster = cluster.namespace.as_deref();
+    let of_cluster = of_cluster.filter(|_| uses_cluster(wanted));
+    let own = service.namespace;
+    for namespace in BTreeSet::from([own, of_cluster.unwrap_or(own)]) {
+        let all = observed.list::<Custom<NeutronSpec>>(namespace, &[]);
+        for other in all.or_default()? {
+            let name = other.metadata.name.as_str();
+            if (namespace, name) == (own, service.name) {
+                continue;
+            }
+            let is_same = match northbound(observed, namespace, &other.body.spec.ovn) {
+                Ok(connection) => ovn.is_northbound(&connection),
+                Err(unknown @ Progress::Unknown { .. }) => return Err(unknown),
+                Err(_) => false,
+            };
+            if is_same {
+                let message = format!(
+                    "Neutron {name} in {namespace} uses the northbound database {} too, and a repair would delete its networks: give \
+                     each Neutron an OVNCluster of its own; the repair starts once no other Neutron uses it",
+                    ovn.northbound
+                );
+                return Err(Progress::failed(Reason::NorthboundShared, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The northbound database that a Neutron of a namespace connects to.
+fn northbound(
+    observed: &ObservedState<'_>,
+    namespace: &str,
+    wanted: &neutron::Ovn,
+) -> Prerequisite<String> {
+    match &wanted.nb_connection {
+        Some(given) => Ok(given.clone()),
+        None => Ok(endpoints(observed, &cluster(namespace, wanted))?.0),
+    }
 }
 
 /// Says whether OVN is connected: its OVNCluster, if it has one, serves both databases, and the maintenance worker is ready, which
@@ -119,8 +199,8 @@ pub fn connected(
         Ok(ovn) => ovn,
         Err(pending) => return pending.clone(),
     };
-    if wanted.nb_connection.is_none() || wanted.sb_connection.is_none() {
-        let key = cluster(service, wanted);
+    if uses_cluster(wanted) {
+        let key = cluster(service.namespace, wanted);
         let unready = SERVING
             .iter()
             .find_map(|type_| holds(&key, type_, WAITING, service.observed).err());
@@ -140,20 +220,23 @@ pub fn connected(
     }
 }
 
-/// The OVNCluster that a Neutron uses.
-fn cluster(service: &Service<'_>, wanted: &neutron::Ovn) -> Key {
+/// Whether a Neutron takes a connection from its OVNCluster.
+fn uses_cluster(wanted: &neutron::Ovn) -> bool {
+    wanted.nb_connection.is_none() || wanted.sb_connection.is_none()
+}
+
+/// The OVNCluster of a Neutron of a namespace.
+fn cluster(own: &str, wanted: &neutron::Ovn) -> Key {
     let reference = wanted.cluster_ref.as_ref();
     let namespace = reference.and_then(|cluster| cluster.namespace.as_deref());
     let name = reference.map_or(CLUSTER, |cluster| &cluster.name);
-    Key::of::<Custom<OvnClusterSpec>>(namespace.unwrap_or(service.namespace), name)
+    Key::of::<Custom<OvnClusterSpec>>(namespace.unwrap_or(own), name)
 }
 
-fn endpoints(service: &Service<'_>, wanted: &neutron::Ovn) -> Prerequisite<(String, String)> {
-    let key = cluster(service, wanted);
+/// The northbound and the southbound database of an OVNCluster.
+fn endpoints(observed: &ObservedState<'_>, key: &Key) -> Prerequisite<(String, String)> {
     let namespace = key.namespace.as_deref().unwrap_or_default();
-    let cluster = service
-        .observed
-        .body::<Custom<OvnClusterSpec>>(namespace, &key.name);
+    let cluster = observed.body::<Custom<OvnClusterSpec>>(namespace, &key.name);
     let waiting = || Progress::waiting(WAITING, format!("waits for {key}"));
     let status = cluster.required(waiting)?.status;
     let endpoints = status.endpoints.unwrap_or_default();
@@ -168,7 +251,7 @@ fn endpoints(service: &Service<'_>, wanted: &neutron::Ovn) -> Prerequisite<(Stri
 }
 
 fn client(service: &Service<'_>, wanted: &neutron::Ovn) -> Prerequisite<[String; 3]> {
-    let usual = || format!("{}-client", cluster(service, wanted).name);
+    let usual = || format!("{}-client", cluster(service.namespace, wanted).name);
     let given = wanted.client_secret_ref.as_ref();
     let name = given.map_or_else(usual, |given| given.name.clone());
     let purpose = "ca.crt, tls.crt and tls.key of a client of OVN";

@@ -142,22 +142,30 @@ impl<'a> Jobs<'a> {
     /// Runs a task once for its purpose, and returns its progress. A failed Job is created again after a while, or as soon as its
     /// spec changes. A running Job is never interrupted.
     pub fn once(&self, task: &Task, desired: &mut DesiredState) -> Progress {
+        let begun = self.begun(task, desired);
+        begun.unwrap_or_else(|| self.start(task, desired))
+    }
+
+    /// Returns the progress of a task that is done for its purpose, runs, or waits for a Job that runs; none if its Job may start.
+    pub fn begun(&self, task: &Task, desired: &mut DesiredState) -> Option<Progress> {
         if let Lookup::Unknown(message) = &self.seen {
-            return Progress::unknown(message);
+            return Some(Progress::unknown(message));
         }
         let mut same = self.found().filter(|job| is_for(job, task));
         if let Some(done) = same.clone().find(|job| has(job, "Complete")) {
             desired.keep(self.key(done));
-            return Progress::Ready;
+            return Some(Progress::Ready);
         }
         if let Some(running) = same.find(|job| runs(job)) {
             let waits = self.waits(running, desired);
-            return self.fails(task, running).unwrap_or(waits);
+            return Some(self.fails(task, running).unwrap_or(waits));
         }
         let mut others = self.found().filter(|job| is_kin(job, task) && runs(job));
-        if let Some(other) = others.find(|job| !desired.wants(&self.key(job))) {
-            return self.waits(other, desired);
-        }
+        let other = others.find(|job| !desired.wants(&self.key(job)))?;
+        Some(self.waits(other, desired))
+    }
+
+    fn start(&self, task: &Task, desired: &mut DesiredState) -> Progress {
         let job = self.job(task, desired);
         let name = job.metadata.name.clone().unwrap_or_default();
         let found = self.found().find(|job| job.metadata.name == name);

@@ -1,5 +1,8 @@
 //! The connection to OVN, and its repair.
 
+use provider_composer::Key;
+use provider_composer_testing::killed::Scene;
+
 use super::*;
 
 #[test]
@@ -80,10 +83,7 @@ fn ovn_is_repaired_once_for_each_value_of_the_annotation() {
     let mut cluster = running();
     assert!(jobs(&cluster, "ovn-repair").is_empty());
     let mut ask = |value: &str| {
-        change(&mut cluster, |neutron| {
-            neutron["metadata"]["annotations"] =
-                json!({ "neutron.openstack.c5c3.io/repair-ovn": value });
-        });
+        ask_for_a_repair(&mut cluster, value);
         (
             jobs(&cluster, "ovn-repair"),
             condition(&cluster, "OVNRepaired").0,
@@ -100,4 +100,152 @@ fn ovn_is_repaired_once_for_each_value_of_the_annotation() {
     assert_eq!(first, (vec![command.clone()], "True".to_owned()));
     assert_eq!(ask("1"), first);
     assert_eq!(ask("2"), (vec![command], "True".to_owned()));
+}
+
+fn ask_for_a_repair(cluster: &mut Cluster, value: &str) {
+    annotate(cluster, value);
+    cluster.settle(&NEUTRON, "neutron");
+}
+
+fn annotate(cluster: &mut Cluster, value: &str) {
+    cluster.change::<Custom<NeutronSpec>>("neutron", |neutron| {
+        neutron["metadata"]["annotations"] =
+            json!({ "neutron.openstack.c5c3.io/repair-ovn": value });
+    });
+}
+
+/// Another Neutron, with this connection to OVN.
+fn other(ovn: &Value) -> Value {
+    json!({ "spec": { "release": "2025.2", "ovn": ovn } })
+}
+
+#[rstest::rstest]
+#[case::cluster(json!({}))]
+#[case::member(json!({
+    "nbConnection": format!("ssl:nb.example.com:6641,{NORTHBOUND}"),
+    "sbConnection": "ssl:sb.example.com:6642",
+}))]
+#[case::service(json!({
+    "nbConnection": "ssl:ovn-nb.openstack:6641",
+    "sbConnection": SOUTHBOUND,
+}))]
+fn ovn_is_not_repaired_while_another_neutron_uses_it(#[case] ovn: Value) {
+    let mut cluster = running();
+    cluster.put::<Custom<NeutronSpec>>("other", other(&ovn));
+    ask_for_a_repair(&mut cluster, "1");
+    assert_eq!(
+        condition(&cluster, "OVNRepaired"),
+        (
+            "False".to_owned(),
+            "NorthboundShared".to_owned(),
+            format!(
+                "Neutron other in openstack uses the northbound database {NORTHBOUND} too, and a repair would delete its networks: \
+                 give each Neutron an OVNCluster of its own; the repair starts once no other Neutron uses it"
+            )
+        )
+    );
+    assert!(jobs(&cluster, "ovn-repair").is_empty());
+    assert_eq!(condition(&cluster, "Ready").0, "True");
+
+    cluster.delete::<Custom<NeutronSpec>>("other");
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(condition(&cluster, "OVNRepaired").0, "True");
+    assert_eq!(jobs(&cluster, "ovn-repair").len(), 1);
+
+    cluster.put::<Custom<NeutronSpec>>("other", other(&ovn));
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(condition(&cluster, "OVNRepaired").0, "True", "it is done");
+}
+
+/// The name of the Job that repairs OVN.
+fn repair_job(cluster: &Cluster) -> Option<String> {
+    let mut all = cluster.all::<Job>().into_iter();
+    let job = all.find(|(_, job)| job["metadata"]["labels"]["c5c3.io/task"] == "ovn-repair");
+    job.map(|(name, _)| name.to_owned())
+}
+
+#[rstest::rstest]
+#[case::running(1, "WaitingForJob")]
+#[case::starting(0, "NorthboundShared")]
+fn ovn_repair_goes_on_beside_another_neutron_if_its_pod_runs(
+    #[case] pods: usize,
+    #[case] reason: &str,
+) {
+    let mut cluster = running();
+    annotate(&mut cluster, "1");
+    cluster.compose(&NEUTRON, "neutron").unwrap();
+    let job = repair_job(&cluster).unwrap();
+    cluster.change::<Job>(&job, |job| {
+        job["status"] = json!({ "active": 1, "ready": pods });
+    });
+    cluster.put::<Custom<NeutronSpec>>("other", other(&json!({})));
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(condition(&cluster, "OVNRepaired").1, reason);
+    assert_eq!(jobs(&cluster, "ovn-repair").len(), pods);
+}
+
+#[test]
+fn ovn_repair_waits_and_keeps_its_job_while_other_neutrons_are_unknown() {
+    let mut cluster = running();
+    annotate(&mut cluster, "1");
+    cluster.compose(&NEUTRON, "neutron").unwrap();
+    let job = repair_job(&cluster).unwrap();
+    cluster.put::<Custom<NeutronSpec>>("other", json!({ "spec": { "ovn": 7 } }));
+    cluster.compose(&NEUTRON, "neutron").unwrap();
+    assert_eq!(condition(&cluster, "OVNRepaired").0, "Unknown");
+    assert_eq!(repair_job(&cluster), Some(job));
+}
+
+/// The operator may have no rights in the namespace of an OVNCluster that isn't used.
+#[test]
+fn ovn_with_both_connections_is_repaired_without_a_look_at_its_cluster() {
+    let mut cluster = running();
+    let there = Key::of::<Custom<NeutronSpec>>("network", "neutron");
+    cluster.cluster().set_readable(&there, false);
+    change(&mut cluster, |neutron| {
+        neutron["spec"]["ovn"] = json!({
+            "clusterRef": { "name": "ovn", "namespace": "network" },
+            "nbConnection": NORTHBOUND,
+            "sbConnection": SOUTHBOUND,
+        });
+    });
+    ask_for_a_repair(&mut cluster, "1");
+    assert_eq!(condition(&cluster, "OVNRepaired").0, "True");
+}
+
+#[test]
+fn ovn_of_another_namespace_is_not_repaired_while_a_neutron_there_uses_it() {
+    let mut cluster = running();
+    let ovn = cluster.get::<Custom<OvnClusterSpec>>("ovn").cloned();
+    let ovn = json!({ "spec": {}, "status": ovn.unwrap()["status"] });
+    let there = Key::of::<Custom<OvnClusterSpec>>("network", "ovn");
+    cluster.cluster().put(&there, &ovn);
+    let there = Key::of::<Custom<NeutronSpec>>("network", "neutron");
+    cluster.cluster().put(&there, &other(&json!({})));
+    change(&mut cluster, |neutron| {
+        neutron["spec"]["ovn"] = json!({ "clusterRef": { "name": "ovn", "namespace": "network" } });
+    });
+    ask_for_a_repair(&mut cluster, "1");
+    let (status, reason, message) = condition(&cluster, "OVNRepaired");
+    assert_eq!([&*status, &*reason], ["False", "NorthboundShared"]);
+    assert!(
+        message.starts_with("Neutron neutron in network uses"),
+        "{message}"
+    );
+    assert!(jobs(&cluster, "ovn-repair").is_empty());
+}
+
+#[test]
+fn ovn_is_repaired_beside_a_neutron_that_uses_another() {
+    let mut cluster = running();
+    let connections = json!({
+        "nbConnection": "ssl:nb.example.com:6641,ssl:nb.openstack:6641",
+        "sbConnection": SOUTHBOUND,
+    });
+    cluster.put::<Custom<NeutronSpec>>("other", other(&connections));
+    let waiting = json!({ "clusterRef": { "name": "missing" } });
+    cluster.put::<Custom<NeutronSpec>>("waiting", other(&waiting));
+    ask_for_a_repair(&mut cluster, "1");
+    assert_eq!(condition(&cluster, "OVNRepaired").0, "True");
+    assert_eq!(jobs(&cluster, "ovn-repair").len(), 1);
 }
