@@ -7,6 +7,7 @@ use std::sync::Arc;
 use provider_composer::{Key, ResourceKind};
 use serde_json::Value;
 
+use super::body::{Body, Sample};
 use super::trim::trim;
 use crate::apply::{Managed, managed};
 use crate::head::Head;
@@ -63,7 +64,7 @@ pub(crate) struct Entry {
     pub head: Arc<Head>,
     pub managed: Vec<Managed>,
     /// Its JSON without managedFields, where it is kept.
-    body: Option<Arc<str>>,
+    body: Option<Body>,
 }
 
 impl Entry {
@@ -90,8 +91,15 @@ impl Entry {
         Some(Self {
             head: Arc::new(head),
             managed,
-            body: whole.then(|| object.to_string().into()),
+            body: whole.then(|| Body::of(&object)),
         })
+    }
+
+    /// Compresses the body, if it is here.
+    pub(crate) fn pack(&mut self, sample: &mut Sample) {
+        if let Some(body) = &mut self.body {
+            body.pack(sample);
+        }
     }
 
     /// Drops the body, and all metadata that the runtime doesn't read.
@@ -114,7 +122,7 @@ impl Entry {
 
     /// Whether the body is here, and no larger than what operators apply.
     pub(crate) fn is_small(&self) -> bool {
-        self.body.as_ref().is_some_and(|body| body.len() <= BODY)
+        self.body.as_ref().is_some_and(|body| body.length() <= BODY)
     }
 
     /// Whether it is an operator's own and has more labels than are kept.
@@ -124,7 +132,7 @@ impl Entry {
 
     /// The object, if its body is here.
     pub(crate) fn value(&self) -> Option<Value> {
-        serde_json::from_str(self.body.as_ref()?).ok()
+        self.body.as_ref()?.value()
     }
 
     /// Whether both are here with their bodies, and differ in nothing but the resourceVersion.
@@ -140,14 +148,14 @@ impl Entry {
             return false;
         };
         // Versions of one object rarely differ in length: most changes need no parsing.
-        let close = body.len().abs_diff(other_body.len()) <= 1;
+        let close = body.length().abs_diff(other_body.length()) <= 1;
         close && self.managed == other.managed && unversioned(self) == unversioned(other)
     }
 
     /// How much memory it takes, in bytes.
     #[cfg(test)]
     pub(crate) fn size(&self) -> usize {
-        let body = self.body.as_ref().map_or(0, |body| body.len());
+        let body = self.body.as_ref().map_or(0, Body::size);
         body + size_of_val(&*self.managed) + format!("{:?}", self.head).len()
     }
 

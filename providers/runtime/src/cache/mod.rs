@@ -1,5 +1,6 @@
 //! The cached state of the cluster: one cache for each kind, shared by all operators.
 
+mod body;
 mod dependencies;
 mod entry;
 mod objects;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use provider_composer::reconcile::may_own;
 use provider_composer::{Key, Lookup};
 
+use super::body::Sample;
 use super::entry::{Entry, Place};
 use crate::apply::Digest;
 use crate::head::Head;
@@ -31,6 +32,8 @@ pub(crate) enum State {
 pub(crate) struct Objects {
     pub state: State,
     entries: BTreeMap<Place, Entry>,
+    /// By which the bodies are compressed.
+    sample: Sample,
     /// By their owner's uid.
     owned: HashMap<String, BTreeSet<Place>>,
     /// For lists of the whole cluster: by the key of a label that one asked for, and by its value, the objects.
@@ -198,10 +201,11 @@ impl Objects {
         };
     }
 
-    fn put(&mut self, place: &Place, entry: Entry) -> Option<Change> {
+    fn put(&mut self, place: &Place, mut entry: Entry) -> Option<Change> {
         let now = Arc::clone(&entry.head);
         let replaced = self.entries.get(place);
         let is_same = replaced.is_some_and(|replaced| replaced.is_same(&entry));
+        entry.pack(&mut self.sample);
         let replaced = self.entries.insert(place.clone(), entry);
         let before = replaced.map(|replaced| replaced.head);
         if let Some(before) = &before {

@@ -157,6 +157,28 @@ fn foreign_objects_take_little_memory_however_large_they_are() {
     }
 }
 
+#[test]
+fn object_takes_little_memory_beside_another_of_its_kind() {
+    let cache = Cache::new(&things(), &[]);
+    cache.set_state(WIDGET, "", State::Live);
+    // Nothing in them repeats.
+    let words = (1..500_u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let words: Vec<String> = words.map(|word| word.to_string()).collect();
+    let widget = |name: &str| {
+        let metadata = json!({ "name": name, "namespace": "a", "resourceVersion": "1" });
+        json!({ "metadata": metadata, "spec": { "words": words } })
+    };
+    let cached = |name: &str| {
+        let key = Key::new(WIDGET, "a", name);
+        cache.fetched(&key, widget(name));
+        cache.find(&key).found().unwrap()
+    };
+    cached("one");
+    let second = cached("two");
+    assert_eq!(second.value(), Some(widget("two")));
+    assert!(second.size() < 1000, "{} bytes", second.size());
+}
+
 /// Otherwise the first reconcile would read each Node by itself.
 #[test]
 fn nodes_are_kept_before_anyone_reads_them_unless_they_are_large() {
