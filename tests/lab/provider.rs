@@ -46,8 +46,9 @@ impl Provider {
         let program = Program::new(Tool::ProviderKubernetes.path()?)
             .arg("--debug")
             .arg("--enable-watches")
-            // Objects are watched. Every poll reads and updates all of them, which would cost more than what changes.
-            .flag("poll", "30s")
+            // By default, 10 minutes. Only PushSecrets and ExternalSecrets that are ready aren't watched, and External Secrets writes
+            // their statuses every 30 seconds: each poll that finds a new one has Crossplane apply everything of its claim again.
+            .flag("poll", "3m")
             .flag("health-probe-bind-addr", format!("127.0.0.1:{health}"))
             .env("KUBECONFIG", management.kubeconfig_file())
             .env(

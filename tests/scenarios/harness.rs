@@ -365,6 +365,7 @@ spec:
           kind: Object
           metadata: {name: greeting}
           spec:
+            watch: true
             providerConfigRef: {name: greeted}
             forProvider:
               manifest:
