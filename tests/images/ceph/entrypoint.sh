@@ -13,6 +13,8 @@ mon_data_avail_crit = 0
 osd_pool_default_size = 1
 osd_crush_chooseleaf_type = 0
 osd_objectstore = memstore
+# Without copies, a placement group whose lease runs out while the machine is busy never serves again: https://tracker.ceph.com/issues/61650
+osd_pool_default_read_lease_ratio = 1000
 # Nova takes it for the disk of each host: also the second server of a host needs room, and memory is used only as it is written to.
 memstore_device_bytes = 8589934592
 CONF
