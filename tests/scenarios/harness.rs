@@ -389,7 +389,7 @@ spec:
   kubernetes: {version: '1.35'}
   networking: {type: calico, nodes: 10.181.0.0/16, pods: 100.64.0.0/12, services: 100.104.0.0/13}
   provider:
-    type: ironcore
+    type: ironcore-metal
     workers:
     - name: hypervisor
       machine: {type: baremetal-kvm, image: {name: gardenlinux, version: 1877.0.0}}
