@@ -12,7 +12,8 @@ use provider_composer::{
 use provider_openstack::{
     Component, Database, Files, KeystoneAccess, Messaging, Migration, Migrations, NEUTRON,
     NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS, NEUTRON_RPC_SERVER, Phase, Pods,
-    Policy, Prerequisite, Program, Service, ServiceContext, Task, Workload, all, progress, uses,
+    Policy, Prerequisite, Program, Service, ServiceContext, Task, Workload, all, is_data_shared,
+    progress, uses,
 };
 
 use agent::MetadataApi;
@@ -185,8 +186,13 @@ fn repair(
     let (program, ovn) = match all((program, ovn)) {
         Ok(parts) if subject.status.release.is_some() => parts,
         pending => {
-            context.jobs.keep(&[REPAIR_TASK], desired);
-            return Some(match progress(&pending) {
+            let pending = progress(&pending);
+            match is_data_shared(&pending) {
+                // A repair that hasn't begun would be by the other Neutron's database.
+                true => context.jobs.keep_begun(&[REPAIR_TASK], desired),
+                false => context.jobs.keep(&[REPAIR_TASK], desired),
+            }
+            return Some(match pending {
                 Progress::Ready => {
                     Progress::waiting(Reason::Starting, "waits for Neutron's database")
                 }
@@ -205,19 +211,19 @@ fn repair(
         often: "OVN's northbound database can't be reached: see the condition OVNConnected"
             .to_owned(),
     };
-    let begun = context.jobs.begun(&task, desired);
-    Some(
-        begun.unwrap_or_else(|| match ovn::unshared(service, &subject.spec.ovn, ovn) {
-            Ok(()) => context.jobs.once(&task, desired),
-            Err(pending) => {
-                // Where another Neutron uses it, a Job that doesn't run is deleted: its pod could start.
-                if pending.is_unknown() {
-                    context.jobs.keep(&[REPAIR_TASK], desired);
-                }
-                pending
+    if let Some(begun) = context.jobs.begun(&task, desired) {
+        return Some(begun);
+    }
+    Some(match ovn::unshared(service, &subject.spec.ovn, ovn) {
+        Ok(()) => context.jobs.start(&task, desired),
+        Err(pending) => {
+            // Where another Neutron uses it, a Job that doesn't run is deleted: its pod could start.
+            if pending.is_unknown() {
+                context.jobs.keep(&[REPAIR_TASK], desired);
             }
-        }),
-    )
+            pending
+        }
+    })
 }
 
 /// Hands hypervisors what neutron-ovn-agent needs. In an upgrade they get it after all of Neutron runs the new image.

@@ -16,7 +16,7 @@ use crate::prerequisite::{Prerequisite, progress};
 use crate::rollout::{Controller, Rollout, former_part};
 use crate::service::{API, Service};
 use crate::tls::Certificate;
-use crate::unshared::is_shared;
+use crate::unshared::is_data_shared;
 use crate::users;
 
 /// Annotation of pods: the ID of their application credential.
@@ -191,7 +191,7 @@ impl<'a> ServiceContext<'a> {
                 schema
             }
             Err(pending) => {
-                if [&database, pending].into_iter().any(is_shared) {
+                if [&database, pending].into_iter().any(is_data_shared) {
                     // A migration that hasn't begun would change the other resource's database.
                     self.jobs.keep_running_migrations(desired);
                     self.jobs.keep_done(desired);

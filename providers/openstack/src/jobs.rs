@@ -1,5 +1,6 @@
 //! Tasks of a service that run once, as Jobs, or periodically, as CronJobs.
 
+mod keep;
 mod periodic;
 mod seen;
 
@@ -19,7 +20,7 @@ use crate::release::Release;
 use crate::rollout::START_DEADLINE;
 use crate::service::{NAME, Service};
 pub use periodic::ObservedCronJob;
-use seen::{Seen, failure, has, is_for, is_kin, is_over, label, runs, terminates, volumes};
+use seen::{Seen, failure, has, is_for, is_kin, label, runs, terminates, volumes};
 
 /// Label of a Job: its task.
 pub(crate) const TASK: &str = "c5c3.io/task";
@@ -165,7 +166,8 @@ impl<'a> Jobs<'a> {
         Some(self.waits(other, desired))
     }
 
-    fn start(&self, task: &Task, desired: &mut DesiredState) -> Progress {
+    /// Has the Job of a task started that isn't begun, and returns its progress. A failed Job is created again after a while.
+    pub fn start(&self, task: &Task, desired: &mut DesiredState) -> Progress {
         let job = self.job(task, desired);
         let name = job.metadata.name.clone().unwrap_or_default();
         let found = self.found().find(|job| job.metadata.name == name);
@@ -188,57 +190,6 @@ impl<'a> Jobs<'a> {
                 again.strftime("%H:%M UTC")
             ),
         )
-    }
-
-    /// Keeps the Jobs of some tasks.
-    pub fn keep(&self, tasks: &[&str], desired: &mut DesiredState) {
-        let kept = |job: &&Live<Seen>| label(job, TASK).is_some_and(|task| tasks.contains(&task));
-        self.keep_each(self.found().filter(kept), desired);
-    }
-
-    /// Keeps all Jobs that migrate a database.
-    pub fn keep_migrations(&self, desired: &mut DesiredState) {
-        let migrates = |job: &&Live<Seen>| label(job, PHASE).is_some();
-        self.keep_each(self.found().filter(migrates), desired);
-    }
-
-    /// Keeps the Jobs that are migrating a database. One that is killed may leave tables that no release knows.
-    pub fn keep_running_migrations(&self, desired: &mut DesiredState) {
-        let migrates = |job: &&Live<Seen>| label(job, PHASE).is_some() && runs(job);
-        self.keep_each(self.found().filter(migrates), desired);
-    }
-
-    /// Keeps some Jobs, with the files of those that aren't over.
-    fn keep_each<'j>(
-        &self,
-        jobs: impl Iterator<Item = &'j Live<Seen>>,
-        desired: &mut DesiredState,
-    ) {
-        for job in jobs {
-            if !is_over(job) {
-                self.keep_files_of(job, desired);
-            }
-            desired.keep(self.key(job));
-        }
-    }
-
-    /// Keeps the completed Jobs of the phases sync and contract: they record that the migration is done.
-    pub fn keep_done(&self, desired: &mut DesiredState) {
-        let lasting = [Phase::Sync, Phase::Contract].map(|phase| Some(phase.name()));
-        let done = |job: &&Live<Seen>| lasting.contains(&label(job, PHASE)) && has(job, "Complete");
-        let done = self.found().filter(done);
-        desired.kept.extend(done.map(|job| self.key(job)));
-    }
-
-    /// Keeps all files of the service, for pods whose template isn't read.
-    pub fn keep_files(&self, desired: &mut DesiredState) {
-        desired.kept.extend(self.files.keys.iter().cloned());
-    }
-
-    /// Keeps the files of a Job: each retry mounts those that the Job was created with.
-    fn keep_files_of(&self, job: &Live<Seen>, desired: &mut DesiredState) {
-        let files = files::of(self.service, volumes(job));
-        desired.kept.extend(files);
     }
 
     /// Whether all Jobs are done or have the files that are composed now, and no others exist.

@@ -110,6 +110,7 @@ pub use tls::{
     CERTIFICATE, CERTIFICATES_RENEWED, apply_certificate, authority, issuance, issued, overdue,
     unissued,
 };
+pub use unshared::is_data_shared;
 pub use users::{exclusive, replaced};
 pub use uwsgi::{REQUEST_TIMEOUT, Workers};
 pub use volume::{Claimed, claim, kept_volume, lasting_volume};

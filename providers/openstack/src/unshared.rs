@@ -54,7 +54,7 @@ pub(crate) fn check_unshared<S: Spec + DeserializeOwned>(
 }
 
 /// Whether this is the reason why a service isn't ready.
-pub(crate) fn is_shared(progress: &Progress) -> bool {
+pub fn is_data_shared(progress: &Progress) -> bool {
     matches!(
         progress,
         Progress::Failed {

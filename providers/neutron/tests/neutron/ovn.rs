@@ -1,7 +1,9 @@
 //! The connection to OVN, and its repair.
 
-use provider_composer::Key;
+use c5c3_kinds::mariadb::Database;
+use provider_composer::{Key, Owner};
 use provider_composer_testing::killed::Scene;
+use provider_openstack_fixtures::NAMESPACE;
 
 use super::*;
 
@@ -181,6 +183,36 @@ fn ovn_repair_goes_on_beside_another_neutron_if_its_pod_runs(
     cluster.put::<Custom<NeutronSpec>>("other", other(&json!({})));
     cluster.settle(&NEUTRON, "neutron");
     assert_eq!(condition(&cluster, "OVNRepaired").1, reason);
+    assert_eq!(jobs(&cluster, "ovn-repair").len(), pods);
+}
+
+#[rstest::rstest]
+#[case::running(1)]
+#[case::starting(0)]
+fn ovn_repair_goes_on_beside_a_neutron_with_the_same_database_if_its_pod_runs(#[case] pods: usize) {
+    let mut cluster = running();
+    annotate(&mut cluster, "1");
+    cluster.compose(&NEUTRON, "neutron").unwrap();
+    let job = repair_job(&cluster).unwrap();
+    cluster.change::<Job>(&job, |job| {
+        job["status"] = json!({ "active": 1, "ready": pods });
+    });
+    let elder = Owner {
+        kind: "Neutron".to_owned(),
+        namespace: NAMESPACE.to_owned(),
+        name: "elder".to_owned(),
+    };
+    let labels: BTreeMap<_, _> = elder.labels().into_iter().collect();
+    let server = json!({ "name": "openstack-db" });
+    cluster.put::<Manifest<Database>>(
+        "elder",
+        json!({
+            "metadata": { "labels": labels },
+            "spec": { "name": "neutron", "mariaDbRef": server },
+        }),
+    );
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(condition(&cluster, "OVNRepaired").1, "DataShared");
     assert_eq!(jobs(&cluster, "ovn-repair").len(), pods);
 }
 
