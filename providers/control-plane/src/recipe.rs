@@ -6,7 +6,7 @@ use c5c3_api::control_plane::{CephPoolNames, ControlPlaneServices, ControlPlaneS
 use c5c3_api::hypervisor::FIRST_CELL;
 use c5c3_api::parts::Exposure;
 use provider_composer::{Key, ObservedState, Owner, Resource, ResourceKind, Subject};
-use provider_openstack::ServiceDefinition;
+use provider_openstack::{ServiceDefinition, in_cluster};
 
 use crate::graph::{Graph, Node, definition};
 
@@ -90,8 +90,8 @@ impl<'a> Recipe<'a> {
             true => "https",
             false => "http",
         };
-        let namespace = self.namespace();
-        format!("{scheme}://{name}.{namespace}.svc.cluster.local:{port}")
+        let host = in_cluster(name, self.namespace());
+        format!("{scheme}://{host}:{port}")
     }
 
     /// The objects of these kinds that were composed for the control plane, by the owner's labels: none of a kind that isn't installed.

@@ -4,6 +4,7 @@ use c5c3_api::nova::NovaSpec;
 use provider_composer::{Custom, DesiredState, Progress, Reason};
 use provider_openstack::{
     AgentSecret, Config, Files, NEUTRON, NOVA, NOVA_METADATA, Prerequisite, Service, authority,
+    in_cluster,
 };
 
 use crate::ovn::{ClientFiles, Ovn};
@@ -51,7 +52,7 @@ impl MetadataApi {
             .then(|| authority(namespace, &name, &tls, service.observed))
             .transpose()?;
         Ok(Self {
-            host: format!("{name}.{namespace}.svc.cluster.local"),
+            host: in_cluster(&name, namespace),
             secret: values.line("secret")?.to_owned(),
             tls,
         })

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use c5c3_api::neutron::{self, NeutronSpec};
 use c5c3_api::ovn_cluster::OvnClusterSpec;
 use provider_composer::{Custom, Key, ObservedState, Progress, Reason};
-use provider_openstack::{Files, NEUTRON, Prerequisite, Section, Service, holds};
+use provider_openstack::{Files, NEUTRON, Prerequisite, Section, Service, holds, shortest};
 
 /// The OVNCluster that is meant where none is named.
 const CLUSTER: &str = "ovn";
@@ -124,13 +124,12 @@ impl Ovn {
 /// The hosts and ports of a connection. Names within the cluster are without its domain.
 fn addresses(connection: &str) -> Vec<String> {
     let members = connection.split(',');
-    let addresses = members.filter_map(|member| Some(member.split_once(':')?.1));
-    let short = |address: &str| {
-        address
-            .replace(".svc.cluster.local:", ":")
-            .replace(".svc:", ":")
-    };
-    addresses.map(short).collect()
+    let addresses = members.filter_map(|member| {
+        let (_, address) = member.split_once(':')?;
+        let (host, port) = address.rsplit_once(':')?;
+        Some(format!("{}:{port}", shortest(host)))
+    });
+    addresses.collect()
 }
 
 /// Whether an address is another one, or that of a member of the Service there.
@@ -159,7 +158,7 @@ pub fn unshared(service: &Service<'_>, wanted: &neutron::Ovn, ovn: &Ovn) -> Prer
             }
             let is_same = match northbound(observed, namespace, &other.body.spec.ovn) {
                 Ok(connection) => ovn.is_northbound(&connection),
-                Err(unknown @ Progress::Unknown { .. }) => return Err(unknown),
+                Err(pending) if pending.is_unknown() => return Err(pending),
                 Err(_) => false,
             };
             if is_same {

@@ -9,7 +9,7 @@ use c5c3_api::parts::{CacheBackend, Exposure};
 use provider_openstack::{
     CERTIFICATE, CacheServer, Config, DATABASE_AUTHORITY, Database, Files, KeystoneAccess,
     Messaging, NOVA, NOVA_CONF, NOVA_NOVNCPROXY, Owned, Policy, Prerequisite, Service,
-    configure_cache, owned_options,
+    configure_cache, in_cluster, owned_options,
 };
 
 /// The configuration file.
@@ -246,15 +246,10 @@ impl Facts<'_> {
                 true => "https",
                 false => "http",
             };
-            let Service {
-                name, namespace, ..
-            } = self.service;
-            let (proxy, port) = (NOVA_NOVNCPROXY.name, NOVA_NOVNCPROXY.port());
-            format!(
-                "{scheme}://{name}-{}-{proxy}.{namespace}.svc.cluster.local:{}",
-                cell.name,
-                port.unwrap_or_default()
-            )
+            let (name, cell, proxy) = (self.service.name, &cell.name, NOVA_NOVNCPROXY.name);
+            let host = in_cluster(&format!("{name}-{cell}-{proxy}"), self.service.namespace);
+            let port = NOVA_NOVNCPROXY.port().unwrap_or_default();
+            format!("{scheme}://{host}:{port}")
         });
         format!("{base}/vnc_lite.html")
     }

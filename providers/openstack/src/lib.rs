@@ -76,6 +76,7 @@ pub use digest::{digest, uuid};
 pub use external::after;
 pub use extra::{Extra, Owned};
 pub use files::{Files, Mounted, shown, shown_in_map};
+pub use host::{in_cluster, shortest};
 pub use jobs::{Jobs, ObservedCronJob, Schedule, Task};
 pub use mask::masked;
 pub use messaging::Messaging;

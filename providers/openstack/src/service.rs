@@ -20,6 +20,7 @@ use provider_composer::{
 use serde::de::DeserializeOwned;
 
 use crate::extra::{Extra, Owned};
+use crate::host::in_cluster;
 use crate::objects::labelled;
 use crate::prerequisite::Prerequisite;
 use crate::registry::{ServiceDefinition, dependency_kinds};
@@ -222,7 +223,7 @@ impl Service<'_> {
 
     /// The host name within the cluster of a Kubernetes Service in its namespace.
     pub(crate) fn host_of(&self, object: &str) -> String {
-        format!("{object}.{}.svc.cluster.local", self.namespace)
+        in_cluster(object, self.namespace)
     }
 
     /// URL of the API within the cluster, without a path.

@@ -14,7 +14,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, label_pairs};
 use provider_openstack::table::OVN;
-use provider_openstack::{PodSettings, budget, labelled, pods_of, selector, service_port};
+use provider_openstack::{
+    PodSettings, budget, in_cluster, labelled, pods_of, selector, service_port,
+};
 
 use crate::ovsdb::{Access, ClientCertificate, Query};
 
@@ -152,7 +154,7 @@ impl<'a> Network<'a> {
 
     /// The name within the cluster of a Service.
     pub(crate) fn host(&self, service: &str) -> String {
-        format!("{service}.{}.svc.cluster.local", self.namespace)
+        in_cluster(service, self.namespace)
     }
 
     /// The name within the cluster of a member.
