@@ -98,6 +98,15 @@ pub fn is_defined(group: &str, plural: &str) -> bool {
     kinds.any(|kind| kind.group == group && kind.plural == plural)
 }
 
+/// The schema of the resources of a kind in this version; none of a kind that isn't one of [`custom_resources`].
+pub fn schema_of(group: &str, kind: &str) -> Option<Value> {
+    let mut kinds = KINDS.iter();
+    let known = kinds.find(|known| known.group == group && known.kind == kind)?;
+    let mut definition = (known.definition)();
+    let schema = definition.pointer_mut("/spec/versions/0/schema/openAPIV3Schema");
+    schema.map(Value::take)
+}
+
 /// The CustomResourceDefinition of one kind, apiextensions.k8s.io/v1.
 pub fn custom_resource<K: CustomResource>() -> Value {
     let columns: Vec<_> = [READY]

@@ -11,7 +11,7 @@ use futures::future::join_all;
 use futures::stream::FuturesUnordered;
 use kube::Client;
 use prometheus_client::registry::Registry;
-use provider_composer::{Operator, ResourceKind};
+use provider_composer::Operator;
 use ring::rand::SystemRandom;
 use tokio::time::timeout;
 use tracing::{info, warn};
@@ -35,7 +35,8 @@ const GRACE: Duration = Duration::from_secs(10);
 /// released.
 ///
 /// # Errors
-/// The address for health and metrics can't be listened on, or a kind of this project's names has another project's definition.
+/// The address for health and metrics can't be listened on, or a kind of this project's names has the definition of another project or of
+/// an earlier version.
 pub async fn run_until(
     operators: Vec<Box<dyn Operator>>,
     drivers: Vec<Box<dyn Driver>>,
@@ -112,9 +113,7 @@ pub async fn run_until(
     let mut result = Ok(());
     tokio::select! {
         _ = &mut working => {}
-        Some(ResourceKind { plural, group, .. }) = following.next() => {
-            result = Err(RunError::Foreign { plural, group });
-        }
+        Some(error) = following.next() => result = Err(error),
         // No elections: nothing to wait for, and nothing that ends.
         _ = &mut electing, if !elections.is_empty() => {}
         () = telling => {}
@@ -168,9 +167,10 @@ fn identity() -> String {
 mod tests {
     use std::collections::BTreeMap;
 
+    use c5c3_api::custom_resource;
     use c5c3_process::Answer;
-    use provider_composer::{Composed, Failure, ObservedState, Reason, Use};
-    use serde_json::Value;
+    use provider_composer::{Composed, Failure, ObservedState, Reason, ResourceKind, Use};
+    use serde_json::{Value, json};
     use tokio::time::Instant;
 
     use super::*;
@@ -195,6 +195,27 @@ mod tests {
         vec![Box::new(Keystones)]
     }
 
+    /// What is published of this version's Keystones.
+    fn own() -> Value {
+        published(&custom_resource::schema_of(KEYSTONE.group, KEYSTONE.kind).unwrap())
+    }
+
+    /// What is published of an earlier version's Keystones, which have no other field.
+    fn outdated() -> Value {
+        described(custom_resource::OBSERVED_GENERATION_DESCRIPTION)
+    }
+
+    /// What is published of another operator's Keystones.
+    fn foreign() -> Value {
+        described("Another operator's.")
+    }
+
+    fn described(description: &str) -> Value {
+        let observed = json!({ "description": description });
+        let status = json!({ "properties": { "observedGeneration": observed } });
+        published(&json!({ "properties": { "status": status } }))
+    }
+
     /// Runs the operator of Keystones until a condition is true, or it ends by itself.
     async fn run_keystones(server: &Server, condition: impl Fn() -> bool) -> Result<(), RunError> {
         let options = Options {
@@ -209,7 +230,7 @@ mod tests {
     #[tokio::test]
     async fn operators_refuse_to_start_with_the_definition_of_another_project() {
         let server = Server::default();
-        server.state().published = Some(published("Another operator's."));
+        server.state().published = Some(foreign());
         let refused = run_keystones(&server, || false)
             .await
             .unwrap_err()
@@ -230,13 +251,40 @@ mod tests {
 
     #[tokio::test]
     async fn operators_start_with_their_own_definition_and_with_one_that_is_not_published() {
-        let own = published(c5c3_api::custom_resource::OBSERVED_GENERATION_DESCRIPTION);
-        for published in [Some(own), None] {
+        for published in [Some(own()), None] {
             let server = Server::default();
             server.state().published = published;
             let lists = || !server.requests("/keystones?limit=").is_empty();
             run_keystones(&server, lists).await.unwrap();
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn operators_refuse_to_start_with_the_definition_of_an_earlier_version() {
+        let server = Server::default();
+        server.state().published = Some(outdated());
+        let refused = run_keystones(&server, || false)
+            .await
+            .unwrap_err()
+            .to_string();
+        let begins = "the definition of keystones.keystone.openstack.c5c3.io in this cluster is an earlier version's";
+        assert!(refused.starts_with(begins), "{refused}");
+        assert!(server.requests("/keystones?watch=true").is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn operators_start_once_the_upgrade_of_a_definition_is_published() {
+        let server = Server::default();
+        server.state().published = Some(outdated());
+        let (cache, api) = (Cache::new(&keystones(), &[]), server.api());
+        let upgraded = async {
+            until("a list", || !server.requests("/keystones?").is_empty()).await;
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            assert_eq!(cache.state(KEYSTONE, ""), State::Starting);
+            server.state().published = Some(own());
+            until("the kind", || cache.state(KEYSTONE, "") == State::Live).await;
+        };
+        during(follow(&cache, &api, KEYSTONE, ""), upgraded).await;
     }
 
     #[tokio::test(start_paused = true)]
@@ -247,14 +295,14 @@ mod tests {
             until("a list", || !server.requests("/keystones?").is_empty()).await;
             tokio::time::sleep(Duration::from_secs(3)).await;
             assert_eq!(cache.state(KEYSTONE, ""), State::Starting);
-            server.state().published = Some(published("Another operator's."));
-            pending::<ResourceKind>().await
+            server.state().published = Some(foreign());
+            pending::<RunError>().await
         };
         let refused = tokio::select! {
-            kind = follow(&cache, &api, KEYSTONE, "") => kind,
-            kind = publish => kind,
+            error = follow(&cache, &api, KEYSTONE, "") => error,
+            error = publish => error,
         };
-        assert_eq!(refused, KEYSTONE);
+        assert!(matches!(refused, RunError::Foreign { plural, .. } if plural == KEYSTONE.plural));
         assert!(server.requests("watch=true").is_empty());
     }
 

@@ -38,6 +38,17 @@ pub enum RunError {
         /// Its group.
         group: &'static str,
     },
+    /// A kind has the definition of an earlier version.
+    #[error(
+        "the definition of {plural}.{group} in this cluster is an earlier version's, with which the API server drops fields that these \
+         operators write: upgrade the chart c5c3-crds first, or go on with the earlier operators"
+    )]
+    Outdated {
+        /// The kind in the plural.
+        plural: &'static str,
+        /// Its group.
+        group: &'static str,
+    },
     /// The operating system gives no threads or signals.
     #[error("the process cannot be set up: {0}")]
     Process(#[from] io::Error),

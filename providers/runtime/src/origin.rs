@@ -1,7 +1,10 @@
-//! Whose a definition of this project's kinds is.
+//! Whose a definition of this project's kinds is, and whether it has all fields of this version.
 //!
-//! It is asked before a kind is read for the first time, and after the kind was missing. A definition that becomes another project's in
-//! place isn't noticed before the next start.
+//! It is asked before a kind is read for the first time, and after the kind was missing. A definition that becomes another project's, or an
+//! earlier version's, in place isn't noticed before the next start.
+//!
+//! The API server drops fields that a definition doesn't have, of a status without an error. Operators remember in it what nothing else
+//! says, for instance which nodes a share has lost.
 //!
 //! cobaltcore serves kinds of the same names with other schemas, for instance novas.nova.openstack.c5c3.io
 //! (<https://github.com/C5C3/cobaltcore>, operators/nova/config/crd/bases). The API server publishes every schema as OpenAPI 3, which
@@ -12,7 +15,8 @@ use std::sync::Arc;
 
 use c5c3_api::custom_resource::{self, OBSERVED_GENERATION_DESCRIPTION};
 use provider_composer::ResourceKind;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use tokio::sync::Mutex;
 
 use crate::api::{Api, ApiError};
@@ -20,8 +24,10 @@ use crate::api::{Api, ApiError};
 /// Whose a definition is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// This project's, of whatever version, or of a kind that this project doesn't define.
+    /// This project's, of this version or a later one, or of a kind that this project doesn't define.
     Own,
+    /// An earlier version's: it lacks fields that this version writes.
+    Outdated,
     /// Another's: its resources have other fields.
     Foreign,
     /// The API server doesn't publish the kind, or not yet.
@@ -84,12 +90,16 @@ struct Components {
     schemas: BTreeMap<String, Schema>,
 }
 
+/// A schema of a kind, or of a field.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Schema {
     #[serde(rename = "x-kubernetes-group-version-kind")]
     kinds: Vec<Names>,
-    properties: Resource,
+    #[serde(rename = "description", deserialize_with = "is_marker")]
+    is_marker: bool,
+    properties: BTreeMap<String, Schema>,
+    items: Option<Box<Schema>>,
 }
 
 #[derive(Deserialize)]
@@ -99,28 +109,10 @@ struct Names {
     kind: String,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Resource {
-    status: Status,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Status {
-    properties: Observed,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Observed {
-    observed_generation: Described,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Described {
-    description: String,
+/// Whether a description is the one that tells whose a definition is. Others are long, and not kept.
+fn is_marker<'de, D: Deserializer<'de>>(description: D) -> Result<bool, D::Error> {
+    let description = String::deserialize(description)?;
+    Ok(description == OBSERVED_GENERATION_DESCRIPTION)
 }
 
 /// Asks for a kind, and notes which of its group are this project's.
@@ -154,15 +146,15 @@ impl Published {
     fn origin(&self, kind: ResourceKind) -> Origin {
         let mut kinds = self.kinds(kind);
         match kinds.find(|(names, _)| names.kind == kind.kind) {
-            Some((_, schema)) if schema.is_own() => Origin::Own,
-            Some(_) => Origin::Foreign,
+            Some((names, schema)) => schema.origin(names),
             None => Origin::Unpublished,
         }
     }
 
-    /// The kinds of the same group and version whose definitions are this project's.
+    /// The kinds of the same group and version whose definitions are this project's and have all fields.
     fn own(&self, kind: ResourceKind) -> impl Iterator<Item = String> {
-        let own = self.kinds(kind).filter(|(_, schema)| schema.is_own());
+        let kinds = self.kinds(kind);
+        let own = kinds.filter(|(names, schema)| schema.origin(names) == Origin::Own);
         own.map(|(names, _)| names.kind.clone())
     }
 
@@ -175,9 +167,39 @@ impl Published {
 }
 
 impl Schema {
+    /// Whose it is, where it is that of a kind.
+    fn origin(&self, names: &Names) -> Origin {
+        if !self.is_own() {
+            return Origin::Foreign;
+        }
+        let ours = custom_resource::schema_of(&names.group, &names.kind).unwrap_or_default();
+        let mut parts = ["spec", "status"].into_iter();
+        let has_all = parts.all(|part| {
+            let published = self.properties.get(part);
+            published.is_some_and(|published| published.has_all(&ours["properties"][part]))
+        });
+        match has_all {
+            true => Origin::Own,
+            false => Origin::Outdated,
+        }
+    }
+
     fn is_own(&self) -> bool {
-        let observed = &self.properties.status.properties.observed_generation;
-        observed.description == OBSERVED_GENERATION_DESCRIPTION
+        let status = self.properties.get("status");
+        let observed = status.and_then(|status| status.properties.get("observedGeneration"));
+        observed.is_some_and(|observed| observed.is_marker)
+    }
+
+    /// Whether it has all fields of this version's schema, those in values of maps left aside.
+    fn has_all(&self, ours: &Value) -> bool {
+        let mut fields = ours["properties"].as_object().into_iter().flatten();
+        let has_fields = fields.all(|(name, ours)| {
+            let published = self.properties.get(name);
+            published.is_some_and(|published| published.has_all(ours))
+        });
+        let items = &ours["items"];
+        let mut published = self.items.iter();
+        has_fields && (items.is_null() || published.any(|published| published.has_all(items)))
     }
 }
 
@@ -186,12 +208,16 @@ mod tests {
     use c5c3_api::control_plane::ControlPlaneSpec;
     use c5c3_api::credential_rotation::CredentialRotationSpec;
     use c5c3_api::nova::NovaSpec;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::testing::Server;
 
     const NOVA: ResourceKind = ResourceKind::of::<NovaSpec>();
+
+    fn schema_of(kind: ResourceKind) -> Value {
+        custom_resource::schema_of(kind.group, kind.kind).unwrap()
+    }
 
     /// What is published of a schema of Nova.
     fn published(schema: &Value) -> Value {
@@ -213,13 +239,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn definition_is_own_by_its_schema_whatever_else_changes() {
-        let definition = custom_resource::custom_resource::<NovaSpec>();
-        let mut schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone();
+    async fn definition_is_own_by_its_fields_whatever_is_said_of_them_and_added_later() {
+        let mut schema = schema_of(NOVA);
+        // As the API server publishes it.
+        schema["properties"]["metadata"] =
+            json!({ "allOf": [{ "$ref": "#/components/schemas/ObjectMeta" }] });
         assert_eq!(origin_of(Some(published(&schema))).await, Origin::Own);
         schema["description"] = json!("Nova in other words.");
-        schema["properties"]["spec"] = json!({ "type": "object" });
+        schema["properties"]["spec"]["properties"]["cells"]["description"] = json!("Its cells.");
+        schema["properties"]["status"]["properties"]["later"] = json!({ "type": "string" });
         assert_eq!(origin_of(Some(published(&schema))).await, Origin::Own);
+    }
+
+    #[tokio::test]
+    async fn definition_without_a_field_is_outdated() {
+        for (place, field) in [
+            ("/properties/spec/properties", "cells"),
+            ("/properties/spec/properties/cells/items/properties", "name"),
+            ("/properties/status/properties", "conditions"),
+        ] {
+            let mut schema = schema_of(NOVA);
+            let fields = schema.pointer_mut(place).and_then(Value::as_object_mut);
+            assert!(fields.unwrap().remove(field).is_some());
+            let origin = origin_of(Some(published(&schema))).await;
+            assert_eq!(origin, Origin::Outdated, "{place}/{field}");
+        }
     }
 
     #[tokio::test]
@@ -247,9 +291,7 @@ mod tests {
     #[tokio::test]
     async fn definition_that_is_own_is_asked_for_once_until_the_kind_was_missing() {
         let server = Server::default();
-        let definition = custom_resource::custom_resource::<NovaSpec>();
-        let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-        server.state().published = Some(published(schema));
+        server.state().published = Some(published(&schema_of(NOVA)));
         let (origins, api) = (Origins::default(), server.api());
         for _ in 0..3 {
             assert_eq!(origins.of(&api, NOVA).await.unwrap(), Origin::Own);
@@ -262,19 +304,19 @@ mod tests {
 
     #[tokio::test]
     async fn kinds_of_a_group_are_asked_for_together() {
-        let own = custom_resource::custom_resource::<ControlPlaneSpec>();
-        let mut own = own["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone();
         let kinds = [
             ResourceKind::of::<ControlPlaneSpec>(),
             ResourceKind::of::<CredentialRotationSpec>(),
         ];
         assert_eq!(kinds[0].group, kinds[1].group);
-        own["x-kubernetes-group-version-kind"] = kinds
-            .iter()
-            .map(|kind| json!({ "group": kind.group, "version": kind.version, "kind": kind.kind }))
-            .collect();
+        let schemas = kinds.map(|kind| {
+            let mut schema = schema_of(kind);
+            let names = json!({ "group": kind.group, "version": kind.version, "kind": kind.kind });
+            schema["x-kubernetes-group-version-kind"] = json!([names]);
+            (kind.kind, schema)
+        });
+        let schemas = BTreeMap::from(schemas);
         let server = Server::default();
-        let schemas = json!({ "both": own });
         server.state().published = Some(json!({ "components": { "schemas": schemas } }));
         let (origins, api) = (Origins::default(), server.api());
         for kind in kinds {

@@ -16,6 +16,7 @@ use tracing::warn;
 use super::Cache;
 use super::entry::Place;
 use super::objects::State;
+use crate::RunError;
 use crate::api::{Api, ApiError, Extent, PAGE};
 use crate::backoff::Backoff;
 use crate::origin::Origin;
@@ -36,17 +37,18 @@ const TOO_MANY: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_se
 /// How often in a row the API server may leave it unanswered whose a definition is, before the kind is read all the same.
 const UNANSWERED: u32 = 3;
 
-/// How often it is asked for the definition of a kind that it already serves. After its start, and after the creation of a
-/// definition, it takes a moment until that is published.
+/// How often it is asked for the definition of a kind that it already serves. After its start, and after a definition was created or
+/// upgraded, it takes a moment until that is published.
 const UNPUBLISHED: u32 = 10;
 
-/// Keeps the cache of a kind up to date. Returns the kind where its definition is another project's.
+/// Keeps the cache of a kind up to date. Returns why it can't where the kind's definition is another project's or an earlier version's.
 pub(crate) async fn follow(
     cache: &Cache,
     api: &Api,
     kind: ResourceKind,
     namespace: &str,
-) -> ResourceKind {
+) -> RunError {
+    let ResourceKind { plural, group, .. } = kind;
     let mut follower = Follower {
         cache,
         api,
@@ -61,7 +63,8 @@ pub(crate) async fn follow(
     loop {
         let began = Instant::now();
         match follower.round(&mut broken).await {
-            Ok(Origin::Foreign) => return kind,
+            Ok(Origin::Foreign) => return RunError::Foreign { plural, group },
+            Ok(Origin::Outdated) => return RunError::Outdated { plural, group },
             Ok(_) if began.elapsed() > SHORT => follower.failures = 0,
             Ok(_) => {
                 follower.failures += 1;
@@ -128,36 +131,46 @@ impl Follower<'_> {
         }
     }
 
-    /// Returns whose the definition of a kind is that was listed, so that it is published soon.
+    /// Returns whose the definition of a kind is that was listed, so that it is published soon, as is one that has just been upgraded.
     async fn published(&mut self) -> Result<Origin, ApiError> {
+        let mut origin = Origin::Unpublished;
         for _ in 0..UNPUBLISHED {
-            match self.origin().await? {
-                Origin::Unpublished => sleep(SHORT).await,
-                origin => return Ok(origin),
+            origin = self.origin().await?;
+            match origin {
+                Origin::Unpublished | Origin::Outdated => sleep(SHORT).await,
+                _ => break,
             }
         }
-        Ok(Origin::Unpublished)
+        Ok(origin)
     }
 
-    /// Lists if necessary, and watches until the watch ends; neither where the definition is another project's. Returns whose it is.
+    /// Lists if necessary, and watches until the watch ends, unless the definition is another project's or an earlier version's. Returns
+    /// whose it is.
     async fn round(&mut self, broken: &mut Option<Instant>) -> Result<Origin, ApiError> {
         let mut origin = self.origin().await?;
         if origin == Origin::Foreign {
             return Ok(origin);
         }
-        let version = match &self.version {
-            Some(version) => version.clone(),
+        let version = match self.version.clone() {
+            Some(version) => {
+                if origin == Origin::Outdated {
+                    origin = self.published().await?;
+                }
+                version
+            }
             None => {
                 let version = self.list().await?;
                 origin = self.published().await?;
-                if origin == Origin::Foreign {
-                    return Ok(origin);
-                }
-                self.live(broken);
-                self.version = Some(version.clone());
                 version
             }
         };
+        if matches!(origin, Origin::Foreign | Origin::Outdated) {
+            return Ok(origin);
+        }
+        if self.version.is_none() {
+            self.live(broken);
+            self.version = Some(version.clone());
+        }
         let events = match self
             .api
             .watch(self.kind, self.namespace, self.extent, &version)

@@ -141,15 +141,13 @@ pub(crate) fn controller(
     }
 }
 
-/// What an API server publishes of Keystones, with this description of `status.observedGeneration`.
-pub(crate) fn published(description: &str) -> Value {
-    let status = json!({ "properties": { "observedGeneration": { "description": description } } });
-    json!({ "components": { "schemas": { "keystone": {
-        "x-kubernetes-group-version-kind": [
-            { "group": KEYSTONE.group, "version": KEYSTONE.version, "kind": KEYSTONE.kind },
-        ],
-        "properties": { "status": status },
-    } } } })
+/// What an API server publishes of Keystones with this schema.
+pub(crate) fn published(schema: &Value) -> Value {
+    let (group, version, kind) = (KEYSTONE.group, KEYSTONE.version, KEYSTONE.kind);
+    let mut schema = schema.clone();
+    schema["x-kubernetes-group-version-kind"] =
+        json!([{ "group": group, "version": version, "kind": kind }]);
+    json!({ "components": { "schemas": { "keystone": schema } } })
 }
 
 /// Runs all tasks until a condition is true.
