@@ -191,7 +191,7 @@ pub struct Dns {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253), regex(pattern = DOMAIN))]
     pub domain: Option<String>,
-    /// Addresses of the name servers of subnets that name none.
+    /// Addresses of the name servers of subnets that name none. Such a subnet has no name server of an IP version that has none here.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 8), inner(length(max = 45), regex(pattern = ADDRESS)))]
     pub servers: Vec<String>,

@@ -101,10 +101,9 @@ impl Facts<'_> {
         self.ml2(&mut config);
         let section = config.section("ovn");
         self.ovn.configure(section, files);
-        section.set("ovn_metadata_enabled", true);
-        if !spec.dns.servers.is_empty() {
-            section.list("dns_servers", &spec.dns.servers);
-        }
+        section
+            .set("ovn_metadata_enabled", true)
+            .list("dns_servers", name_servers(&spec.dns.servers));
         config.merge(&service.extra);
         config
     }
@@ -158,6 +157,17 @@ impl Facts<'_> {
         }
         drivers
     }
+}
+
+/// The name servers of subnets that name none. For a version of IP without any, Neutron would announce those in `/etc/resolv.conf` of its
+/// own pod, which servers don't reach; the address that stands for any says that there are none (`get_dhcp_dns_servers` of
+/// `neutron/common/ovn/utils.py`).
+fn name_servers(given: &[String]) -> impl Iterator<Item = &str> {
+    let is_v6 = |address: &str| address.contains(':');
+    let absent = ["0.0.0.0", "::"]
+        .into_iter()
+        .filter(move |any| !given.iter().any(|one| is_v6(one) == is_v6(any)));
+    given.iter().map(String::as_str).chain(absent)
 }
 
 /// The VLANs of physical networks, as ML2 writes them: `physnet1:1000:1999`, and a name alone for provider networks only.

@@ -195,6 +195,29 @@ fn release_before_2026_1_names_the_types_of_projects_networks_after_tenants() {
     );
 }
 
+/// For a version of IP without name servers, Neutron would announce those of its own pod.
+#[test]
+fn subnets_without_name_servers_of_their_own_get_those_of_the_spec_alone() {
+    let mut cluster = running();
+    for (given, expected) in [
+        (json!([]), "0.0.0.0,::"),
+        (json!(["192.0.2.53"]), "192.0.2.53,::"),
+        (json!(["2001:db8::53"]), "2001:db8::53,0.0.0.0"),
+        (
+            json!(["192.0.2.53", "2001:db8::53"]),
+            "192.0.2.53,2001:db8::53",
+        ),
+    ] {
+        change(&mut cluster, |neutron| {
+            neutron["spec"]["dns"]["servers"] = given
+        });
+        let ovn = sections(&cluster)["ovn"].clone();
+        let line = ovn.lines().find(|line| line.starts_with("dns_servers"));
+        let expected = format!("dns_servers = {expected}");
+        assert_eq!(line, Some(expected.as_str()));
+    }
+}
+
 #[test]
 fn api_of_neutron_is_scaled_and_monitored() {
     let mut cluster = running();

@@ -20,7 +20,7 @@ fn ovn_is_connected_by_what_the_resource_gives_before_what_its_cluster_says() {
     assert_eq!(condition(&cluster, "OVNConnected").0, "True");
     assert_eq!(
         sections(&cluster)["ovn"],
-        "dns_servers = 192.0.2.53\n\
+        "dns_servers = 192.0.2.53,::\n\
          ovn_metadata_enabled = true\n\
          ovn_nb_connection = tcp:nb-1.example.com:16641,tcp:nb-2.example.com:16641\n\
          ovn_sb_connection = tcp:sb.example.com:6642"
