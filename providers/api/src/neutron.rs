@@ -216,7 +216,7 @@ const DRIVER: &str = r"^[a-zA-Z0-9_][-.a-zA-Z0-9_]*$";
 pub enum NetworkType {
     /// Tunnels, as OVN creates them.
     Geneve,
-    /// Tunnels, where switches are to be reached.
+    /// Tunnels, which OVN creates as those of geneve.
     Vxlan,
     /// A VLAN of a physical network.
     Vlan,

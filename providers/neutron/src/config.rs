@@ -39,6 +39,8 @@ pub const OWNED: [Owned; 22] = owned_options! {
 const TUNNELS: &str = "1:65536";
 /// Bytes of Geneve's header with OVN's options; its driver refuses to start with fewer.
 const GENEVE_HEADER: u8 = 38;
+/// Bytes of VXLAN's header, as Neutron takes them off the MTU of its networks (`VXLAN_ENCAP_OVERHEAD` of neutron-lib).
+const VXLAN_HEADER: u8 = 30;
 /// Since when the networks of projects aren't called those of tenants.
 const PROJECTS: Release = Release::new(2026, 1);
 
@@ -114,13 +116,19 @@ impl Facts<'_> {
             true => "tenant_network_types",
             false => "project_network_types",
         };
+        let has_vxlan = ml2.type_drivers.contains(&NetworkType::Vxlan);
+        // The tunnels of all networks have Geneve's header: nodes offer no other (`ovn-encap-type`).
+        let missing = match has_vxlan {
+            true => GENEVE_HEADER - VXLAN_HEADER,
+            false => 0,
+        };
         config
             .section("ml2")
             .list("type_drivers", ml2.type_drivers.iter().map(name_of))
             .list(project_types, ml2.tenant_network_types.iter().map(name_of))
             .list("mechanism_drivers", &ml2.mechanism_drivers)
             .list("extension_drivers", self.extension_drivers())
-            .set("path_mtu", ml2.mtu);
+            .set("path_mtu", ml2.mtu - u32::from(missing));
         let networks = ml2.physical_networks.iter();
         config
             .section("ml2_type_flat")
@@ -132,7 +140,7 @@ impl Facts<'_> {
             .section("ml2_type_geneve")
             .set("max_header_size", GENEVE_HEADER)
             .set("vni_ranges", TUNNELS);
-        if ml2.type_drivers.contains(&NetworkType::Vxlan) {
+        if has_vxlan {
             config.section("ml2_type_vxlan").set("vni_ranges", TUNNELS);
         }
     }

@@ -195,6 +195,21 @@ fn release_before_2026_1_names_the_types_of_projects_networks_after_tenants() {
     );
 }
 
+#[test]
+fn mtu_of_tunnels_leaves_room_for_the_header_of_geneve_in_networks_of_vxlan() {
+    let mut cluster = running();
+    let mtu = |cluster: &Cluster| {
+        let ml2 = sections(cluster)["ml2"].clone();
+        let line = ml2.lines().find(|line| line.starts_with("path_mtu"));
+        line.map(str::to_owned)
+    };
+    assert_eq!(mtu(&cluster).as_deref(), Some("path_mtu = 9000"));
+    change(&mut cluster, |neutron| {
+        neutron["spec"]["ml2"]["typeDrivers"] = json!(["geneve", "vlan", "vxlan"])
+    });
+    assert_eq!(mtu(&cluster).as_deref(), Some("path_mtu = 8992"));
+}
+
 /// For a version of IP without name servers, Neutron would announce those of its own pod.
 #[test]
 fn subnets_without_name_servers_of_their_own_get_those_of_the_spec_alone() {
