@@ -61,6 +61,7 @@ pub fn of_a_user(namespace: &str, name: &str, ceph_user: Option<&str>) -> Value 
 pub fn placeholder(seed: &str, value: &GeneratedValue) -> String {
     match value {
         GeneratedValue::Text(text) => text.clone(),
+        GeneratedValue::Known(secret) => String::from_utf8_lossy(secret).into_owned(),
         GeneratedValue::Password(length) => {
             let length = usize::from(*length);
             hex(seed, length.div_ceil(2)).chars().take(length).collect()

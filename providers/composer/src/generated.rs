@@ -38,6 +38,8 @@ pub enum Value {
     PrivateKey,
     /// A text that isn't secret, for instance a user's name.
     Text(String),
+    /// A secret that another Secret still has, for one that is lost.
+    Known(Vec<u8>),
 }
 
 /// When a generated Secret is deleted.

@@ -172,8 +172,12 @@ impl Keys {
                     .any(|ring| ring.numbers().any(|shown| shown == **number))
         });
         for number in still {
+            let value = match self.values.get(number) {
+                Some(key) => GeneratedValue::Known(key.clone()),
+                None => GeneratedValue::Key(32),
+            };
             let generated = Generated {
-                values: BTreeMap::from([(KEY.to_owned(), GeneratedValue::Key(32))]),
+                values: BTreeMap::from([(KEY.to_owned(), value)]),
                 labels: labels(service, self.purpose),
                 retention: self.purpose.retention(),
                 is_immutable: false,

@@ -25,6 +25,7 @@ pub(crate) fn draw(
         GeneratedValue::Key(length) => base64(&bytes(usize::from(*length), random)?, URL_SAFE),
         GeneratedValue::PrivateKey => private_key(random)?,
         GeneratedValue::Text(text) => text.clone().into_bytes(),
+        GeneratedValue::Known(secret) => secret.clone(),
     })
 }
 
@@ -96,6 +97,13 @@ mod tests {
             assert_eq!(base64(bytes, URL_SAFE), text.as_bytes());
         }
         assert_eq!(base64(&[0xfb, 0xff], STANDARD), b"+/8=");
+    }
+
+    #[test]
+    fn known_secret_is_not_drawn_again() {
+        let random = ring::rand::SystemRandom::new();
+        let known = GeneratedValue::Known(b"key".to_vec());
+        assert_eq!(draw(&known, &random).unwrap(), b"key");
     }
 
     #[test]

@@ -120,5 +120,6 @@ pub fn drawn(secret: &Key, value: &GeneratedValue, number: usize) -> Vec<u8> {
         }
         GeneratedValue::PrivateKey => format!("private key {number} of {secret:?}").into_bytes(),
         GeneratedValue::Text(text) => text.clone().into_bytes(),
+        GeneratedValue::Known(secret) => secret.clone(),
     }
 }

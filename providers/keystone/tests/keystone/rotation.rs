@@ -121,10 +121,11 @@ fn operator_requeues_for_the_next_rotation() {
 #[test]
 fn lost_keys_are_never_made_anew_under_the_same_number() {
     let mut cluster = running();
-    let before = seen(&cluster);
+    let (before, first) = (seen(&cluster), key(&cluster, 1));
     cluster.delete::<Secret>("keystone-fernet-key-1");
     compose(&mut cluster);
     assert_eq!(seen(&cluster), before, "what the pods have counts");
+    assert_eq!(key(&cluster, 1), first, "made again from it");
 
     let mut cluster = running();
     let before = seen(&cluster);
