@@ -64,7 +64,8 @@ impl Keys {
     /// keys.
     ///
     /// # Errors
-    /// They can't be read, or it would be composed without one of them; then they are left as they are.
+    /// They can't be read, or it would be composed without one of them, or data that is encrypted with them could never be read
+    /// again; then they are left as they are.
     pub fn read(
         service: &Service<'_>,
         purpose: Purpose,
@@ -74,16 +75,12 @@ impl Keys {
         let singles = singles(service, purpose);
         let (mounted, singles) = match (service.get::<Secret>(&mounted), singles) {
             (Lookup::Unknown(message), singles) => {
-                keep_secrets(
-                    service,
-                    purpose,
-                    singles.found().unwrap_or_default(),
-                    desired,
-                );
+                let numbers = singles.found().unwrap_or_default().into_keys();
+                keep_secrets(service, purpose, numbers, desired);
                 return Err(Progress::Unknown { message });
             }
             (_, Lookup::Unknown(message)) => {
-                keep_secrets(service, purpose, BTreeMap::new(), desired);
+                keep_secrets(service, purpose, [], desired);
                 return Err(Progress::Unknown { message });
             }
             (mounted, singles) => (mounted.found(), singles.found().unwrap_or_default()),
@@ -96,7 +93,7 @@ impl Keys {
                  to do without what the key has encrypted",
                 purpose.single(service, *number)
             );
-            keep_secrets(service, purpose, singles, desired);
+            keep_secrets(service, purpose, singles.into_keys(), desired);
             return Err(Progress::failed(Reason::InvalidSecret, message));
         }
         let singles: BTreeMap<u32, Vec<u8>> = singles
@@ -112,7 +109,8 @@ impl Keys {
                     .chain(singles.keys().copied())
                     .collect();
                 // The operator ended between the first two keys, which no pod has seen.
-                let is_unfinished = mounted.is_none() && known.iter().eq([&1]);
+                let is_unfinished =
+                    mounted.is_none() && known.iter().eq([&1]) && service.installed.is_none();
                 let known: Vec<u32> = known.into_iter().collect();
                 Keyring::restored(&known, service.observed.now()).filter(|_| !is_unfinished)
             }
@@ -128,10 +126,24 @@ impl Keys {
             }
             _ => values.extend(numbered(&files)),
         }
-        Ok(Self {
+        let keys = Self {
             purpose,
             ring,
             values,
+        };
+        if purpose == Purpose::Credentials && service.installed.is_some() && !keys.are_complete() {
+            keep_secrets(service, purpose, keys.values.into_keys(), desired);
+            return Err(lost(service));
+        }
+        Ok(keys)
+    }
+
+    /// Whether there are keys, each with its value.
+    fn are_complete(&self) -> bool {
+        let ring = self.ring.as_ref();
+        ring.is_some_and(|ring| {
+            ring.numbers()
+                .all(|number| self.values.contains_key(&number))
         })
     }
 
@@ -215,6 +227,20 @@ impl Keys {
     }
 }
 
+/// Keys of credentials that no Secret has any more, though the database may have what they encrypted. Pods that run still have
+/// them, and would get others in their place.
+fn lost(service: &Service<'_>) -> Progress {
+    let purpose = Purpose::Credentials;
+    let message = format!(
+        "waits for keys of credentials, which neither Secret {} nor Secrets {}-<number> have any more, and without which nobody can read \
+         the credentials in the database: delete no pod, and restore them as \"Keys of Keystone's credentials that are lost\" in \
+         docs/operations.md says",
+        purpose.mounted(service),
+        service.named(&format!("{}-key", purpose.name()))
+    );
+    Progress::waiting(Reason::WaitingFor("Keys"), message)
+}
+
 fn labels(service: &Service<'_>, purpose: Purpose) -> BTreeMap<String, String> {
     let mut labels = service.identity();
     labels.insert(REPOSITORY.to_owned(), purpose.name().to_owned());
@@ -232,7 +258,8 @@ fn singles(service: &Service<'_>, purpose: Purpose) -> Lookup<BTreeMap<u32, Opti
             let keys = secrets.into_iter().filter_map(|secret| {
                 let number = number(&secret)?;
                 let key = secret.body.data.and_then(|mut data| data.remove(KEY));
-                Some((number, key.map(|key| key.0)))
+                let key = key.map(|key| key.0).filter(|key| !key.is_empty());
+                Some((number, key))
             });
             keys.collect()
         })
@@ -241,11 +268,11 @@ fn singles(service: &Service<'_>, purpose: Purpose) -> Lookup<BTreeMap<u32, Opti
 fn keep_secrets(
     service: &Service<'_>,
     purpose: Purpose,
-    singles: BTreeMap<u32, Option<Vec<u8>>>,
+    numbers: impl IntoIterator<Item = u32>,
     desired: &mut DesiredState,
 ) {
-    let names = singles
-        .into_keys()
+    let names = numbers
+        .into_iter()
         .map(|number| purpose.single(service, number));
     for name in names.chain([purpose.mounted(service)]) {
         desired.keep(Key::of::<Secret>(service.namespace, &name));
@@ -256,8 +283,10 @@ fn annotated(mounted: &Live<Secret>) -> Option<Keyring> {
     serde_json::from_str(mounted.metadata.annotations.get(KEYRING)?).ok()
 }
 
+/// The keys by their files. An empty file is none: Keystone ignores it.
 fn files(mounted: &Live<Secret>) -> BTreeMap<u32, Vec<u8>> {
     let data = mounted.body.data.iter().flatten();
+    let data = data.filter(|(_, value)| !value.0.is_empty());
     data.filter_map(|(file, value)| Some((file.parse().ok()?, value.0.clone())))
         .collect()
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use pool::a_pool_is_shown_and_its_division_planned;
 use program::{Lines, against, status, workspace};
-use small::{READER, ROTATION_OF_GLANCE, SMALL, WATCHER};
+use small::{KEY_OF_KEYSTONE, READER, ROTATION_OF_GLANCE, SMALL, WATCHER};
 
 use lab::scenario;
 use lab::suite::{CLUSTER, Scenario};
@@ -84,8 +84,8 @@ fn what_is_ready_is_as_planned() -> Result<()> {
         fs::write(&file, SMALL)?;
         let cluster = &site.cluster;
         cluster.apply(SMALL).await?;
-        for account in [READER, WATCHER] {
-            cluster.apply(account).await?;
+        for object in [KEY_OF_KEYSTONE, READER, WATCHER] {
+            cluster.apply(object).await?;
         }
         let reader = cluster.acting_as("small/reader").await?;
         let watcher = cluster.acting_as("small/watcher").await?;

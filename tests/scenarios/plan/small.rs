@@ -23,6 +23,20 @@ spec:
   global: {tls: {enabled: false}}
 ";
 
+/// A key of Keystone's credentials, as the operator of a Keystone that is installed has made it.
+pub const KEY_OF_KEYSTONE: &str = "\
+apiVersion: v1
+kind: Secret
+metadata:
+  name: keystone-credential-key-1
+  namespace: small
+  labels:
+    app.kubernetes.io/name: keystone
+    app.kubernetes.io/instance: keystone
+    keystone.openstack.c5c3.io/key-of: credential
+stringData: {key: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=}
+";
+
 pub const ROTATION_OF_GLANCE: &str = "\
 apiVersion: c5c3.io/v1alpha1
 kind: CredentialRotation

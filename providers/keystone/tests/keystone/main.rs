@@ -5,6 +5,7 @@ mod changes;
 mod evicted;
 mod federation;
 mod gateway;
+mod lost;
 mod metrics;
 mod migrations;
 mod mistakes;
