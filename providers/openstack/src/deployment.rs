@@ -196,11 +196,15 @@ impl Pods {
             failure_threshold: Some(300),
             ..started
         });
-        // Longer than a failover of the database or a burst that keeps every worker busy: pods that fail together would all be
-        // taken out of their Service.
+        // Half a minute: longer than a failover of the database or a burst that keeps every worker busy. Pods that fail together would all
+        // be taken out of their Service. A command costs the node more than a request: the container runtime enters the pod for it.
+        let (period, failures) = match ready.exec {
+            Some(_) => (10, 3),
+            None => (5, 6),
+        };
         container.readiness_probe = Some(Probe {
-            period_seconds: Some(5),
-            failure_threshold: Some(6),
+            period_seconds: Some(period),
+            failure_threshold: Some(failures),
             ..ready
         });
         // A request would wait for a free worker, and a restart would end those that keep an API busy. A process that is stuck is

@@ -150,6 +150,20 @@ fn proxy_that_takes_no_connections_is_unready_but_not_restarted() {
 }
 
 #[test]
+fn pod_is_unready_after_half_a_minute_and_commands_ask_half_as_often_as_requests() {
+    let cluster = running();
+    let mut periods = BTreeMap::new();
+    for (name, deployment) in cluster.all::<Deployment>() {
+        let probe = &deployment["spec"]["template"]["spec"]["containers"][0]["readinessProbe"];
+        let period = probe["periodSeconds"].as_u64().unwrap();
+        let failures = probe["failureThreshold"].as_u64().unwrap();
+        assert_eq!(period * failures, 30, "{name}");
+        periods.insert(probe.get("exec").is_some(), period);
+    }
+    assert_eq!(periods, BTreeMap::from([(false, 5), (true, 10)]));
+}
+
+#[test]
 fn api_whose_workers_are_all_busy_is_unready_but_alive() {
     let cluster = running();
     let api = cluster.get::<Deployment>("neutron").unwrap();
