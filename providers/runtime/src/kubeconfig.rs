@@ -6,6 +6,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use hyper::header::{HeaderValue, USER_AGENT};
 use kube::client::{AuthError, ClientBuilder};
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError};
 use kube::{Client, Config};
@@ -14,6 +15,9 @@ use tower::BoxError;
 use tower::util::MapErrLayer;
 
 use crate::error::{ConfigError, RunError};
+
+/// What API servers write to their audit logs as the program that sent a request.
+const AGENT: &str = concat!("c5c3/", env!("CARGO_PKG_VERSION"));
 
 /// How a cluster is reached.
 pub struct ClusterConfig {
@@ -107,7 +111,9 @@ impl ClusterConfig {
         self,
         build: impl FnOnce(Config) -> kube::Result<Client>,
     ) -> Result<Client, ConfigError> {
-        let Self { config, origin } = self;
+        let Self { mut config, origin } = self;
+        let agent = HeaderValue::from_static(AGENT);
+        config.headers.push((USER_AGENT, agent));
         let plugin = plugin(&config.auth_info);
         build(config).map_err(|error| {
             let problem = unusable(&error, &plugin);

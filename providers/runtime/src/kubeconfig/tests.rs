@@ -41,6 +41,22 @@ users:
     token: ZZZZZZZZZZZZZZZZ
 ";
 
+#[tokio::test]
+async fn client_tells_api_servers_which_program_it_is() {
+    let cluster = ClusterConfig {
+        config: Config::new("http://127.0.0.1:1".parse().unwrap()),
+        origin: String::new(),
+    };
+    let mut headers = Vec::new();
+    let client = cluster.build(|config| {
+        headers.clone_from(&config.headers);
+        Client::try_from(config)
+    });
+    assert!(client.is_ok());
+    let agent = concat!("c5c3/", env!("CARGO_PKG_VERSION"));
+    assert_eq!(headers, [(USER_AGENT, HeaderValue::from_static(agent))]);
+}
+
 /// Reads files of these texts and builds a client.
 fn refusal(texts: &[&str], context: Option<&str>) -> Option<String> {
     let folder = TempDir::new().unwrap();
