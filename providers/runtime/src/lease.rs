@@ -43,9 +43,10 @@ impl LeaderElection {
     /// Acquires the Lease whenever it is free, and renews it. Calls `leading` each time that it was acquired.
     pub(crate) async fn run(&self, leading: impl Fn()) {
         let mut seen: Option<Seen> = None;
+        let mut held: Option<Value> = None;
         loop {
             let began = Instant::now();
-            let renewal = self.acquire(&mut seen).await;
+            let renewal = self.acquire(&mut held, &mut seen).await;
             // Checked only now: a Lease that expired during its renewal has stopped reconciles, which must be woken.
             let was_leading = self.guard.is_valid();
             let pause = match renewal {
@@ -92,23 +93,39 @@ impl LeaderElection {
         }
     }
 
-    /// Acquires or renews the Lease. Returns whether this replica holds it.
-    async fn acquire(&self, seen: &mut Option<Seen>) -> Result<bool, ApiError> {
+    /// Acquires or renews the Lease. Returns whether this replica holds it. `held` is the Lease as this replica wrote it last, so that a
+    /// holder doesn't read it.
+    async fn acquire(
+        &self,
+        held: &mut Option<Value>,
+        seen: &mut Option<Seen>,
+    ) -> Result<bool, ApiError> {
         let key = self.key();
-        let Some(lease) = self.api.get(&key).await? else {
-            let lease = json!({
-                "apiVersion": "coordination.k8s.io/v1",
-                "kind": "Lease",
-                "metadata": { "name": key.name, "namespace": key.namespace },
-            });
+        if let Some(lease) = held.take() {
             let lease = self.written(lease, &self.identity);
-            return taken(self.api.create_lease(&key, &lease).await);
-        };
-        if !self.is_holder(&lease) && !self.is_free(&lease, seen) {
-            return Ok(false);
+            *held = taken(self.api.replace(&key, &lease).await)?;
+            // If it was changed meanwhile, it may still be this replica's.
+            if held.is_some() {
+                return Ok(true);
+            }
         }
-        let lease = self.written(lease, &self.identity);
-        taken(self.api.replace(&key, &lease).await)
+        *held = match self.api.get(&key).await? {
+            Some(lease) if self.is_holder(&lease) || self.is_free(&lease, seen) => {
+                let lease = self.written(lease, &self.identity);
+                taken(self.api.replace(&key, &lease).await)?
+            }
+            Some(_) => None,
+            None => {
+                let lease = json!({
+                    "apiVersion": "coordination.k8s.io/v1",
+                    "kind": "Lease",
+                    "metadata": { "name": key.name, "namespace": key.namespace },
+                });
+                let lease = self.written(lease, &self.identity);
+                taken(self.api.create_lease(&key, &lease).await)?
+            }
+        };
+        Ok(held.is_some())
     }
 
     fn is_free(&self, lease: &Value, seen: &mut Option<Seen>) -> bool {
@@ -165,11 +182,11 @@ impl LeaderElection {
     }
 }
 
-/// A conflict means that another replica was faster.
-fn taken(written: Result<Value, ApiError>) -> Result<bool, ApiError> {
+/// The Lease as it was written; none where it was changed meanwhile.
+fn taken(written: Result<Value, ApiError>) -> Result<Option<Value>, ApiError> {
     match written {
-        Ok(_) => Ok(true),
-        Err(error) if error.code() == Some(409) => Ok(false),
+        Ok(lease) => Ok(Some(lease)),
+        Err(error) if error.code() == Some(409) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -178,27 +195,87 @@ fn taken(written: Result<Value, ApiError>) -> Result<bool, ApiError> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use provider_composer::Resource;
+
     use super::*;
     use crate::testing::{Server, during, until};
 
-    #[tokio::test(start_paused = true)]
-    async fn lease_that_lapses_during_a_renewal_wakes_subjects() {
-        let server = Server::default();
-        let election = LeaderElection {
+    const NAMESPACE: &str = "default";
+    const OPERATOR: &str = "test-operator";
+
+    fn election(server: &Server) -> LeaderElection {
+        LeaderElection {
             api: server.api(),
-            namespace: "default".to_owned(),
-            operator: "test-operator",
+            namespace: NAMESPACE.to_owned(),
+            operator: OPERATOR,
             identity: "one".to_owned(),
             guard: LeaseGuard::default(),
-        };
+        }
+    }
+
+    /// Changes the Lease as another client does.
+    fn change(server: &Server, change: impl FnOnce(&mut Value)) {
+        let mut lease = server.get(Lease::KIND, NAMESPACE, OPERATOR).unwrap();
+        change(&mut lease);
+        server.put(Lease::KIND, NAMESPACE, OPERATOR, lease);
+    }
+
+    fn reads(server: &Server) -> usize {
+        let requests = server.requests("/leases/");
+        let reads = requests.iter().filter(|line| line.starts_with("GET"));
+        reads.count()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lease_is_renewed_by_one_request_and_read_where_somebody_has_changed_it() {
+        let server = Server::default();
+        let election = election(&server);
         let led = AtomicUsize::new(0);
         let elections = election.run(|| {
             led.fetch_add(1, Ordering::Relaxed);
         });
         during(elections, async {
             until("leadership", || election.guard.is_valid()).await;
-            // A renewal reads and writes: 8 s, when the Lease still holds for 6 s.
-            server.state().delay = Some(("leases", TIMEOUT - Duration::from_secs(1)));
+            let renewed = server.requests("PUT").len() + 5;
+            until("renewals", || server.requests("PUT").len() == renewed).await;
+            assert_eq!(reads(&server), 1, "before it was created");
+
+            change(&server, |lease| {
+                lease["metadata"]["labels"] = json!({ "a": "b" })
+            });
+            until("a look", || reads(&server) == 2).await;
+            until("renewals", || server.requests("PUT").len() == renewed + 4).await;
+            assert_eq!(reads(&server), 2);
+            assert_eq!(led.load(Ordering::Relaxed), 1, "it led all the time");
+            let lease = server.get(Lease::KIND, NAMESPACE, OPERATOR).unwrap();
+            assert_eq!(lease["metadata"]["labels"]["a"], "b");
+
+            server.delete(Lease::KIND, NAMESPACE, OPERATOR);
+            let created = || server.get(Lease::KIND, NAMESPACE, OPERATOR).is_some();
+            until("another Lease", created).await;
+
+            change(&server, |lease| {
+                lease["spec"]["holderIdentity"] = json!("two")
+            });
+            until("the other leads", || !election.guard.is_valid()).await;
+            assert_eq!(led.load(Ordering::Relaxed), 1);
+        })
+        .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lease_that_lapses_during_a_renewal_wakes_subjects() {
+        let server = Server::default();
+        let election = election(&server);
+        let led = AtomicUsize::new(0);
+        let elections = election.run(|| {
+            led.fetch_add(1, Ordering::Relaxed);
+        });
+        during(elections, async {
+            until("leadership", || election.guard.is_valid()).await;
+            // The Lease still holds for 6 s, and a renewal takes 9: it writes, reads, and writes.
+            change(&server, |_| ());
+            server.state().delay = Some(("leases", Duration::from_secs(3)));
             until("the lapse", || !election.guard.is_valid()).await;
             until("the renewal", || election.guard.is_valid()).await;
             assert_eq!(led.load(Ordering::Relaxed), 2);

@@ -144,6 +144,10 @@ impl Server {
     }
 }
 
+fn version(object: &Value) -> &Value {
+    &object["metadata"]["resourceVersion"]
+}
+
 impl State {
     fn serve(
         &mut self,
@@ -175,6 +179,8 @@ impl State {
                 None => refused(404),
             },
             ("POST", Some(key)) if self.objects.contains_key(key) => refused(409),
+            ("PUT", Some(key)) if !self.objects.contains_key(key) => refused(404),
+            ("PUT", Some(key)) if version(&self.objects[key]) != version(body) => refused(409),
             ("POST" | "PUT", Some(key)) => {
                 let object = managed(body.clone(), query);
                 plain(201, &self.store(target.kind, key.clone(), object))
