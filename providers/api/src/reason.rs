@@ -208,6 +208,10 @@ reasons! {
         /// Another Neutron uses the northbound database of OVN, and a repair would delete its networks: give each an OVNCluster of its
         /// own.
         NorthboundShared,
+        /// Secrets with single keys of Keystone don't have the keys of its pods, for instance as an earlier version of the operator left them,
+        /// and backups lack the pods' keys. Save all of them before you delete
+        /// [those that are wrong](operations.md#keys-of-keystones-credentials).
+        KeysDiffer,
     }
     "A Tempest" {
         /// Tests of the last run failed: `status.failures` of the Tempest names them, and the log of the run says why. Correct the

@@ -42,6 +42,14 @@ impl Purpose {
         }
     }
 
+    /// The condition that is only there, and False, while single keys differ from those of the pods.
+    fn saved(self) -> &'static str {
+        match self {
+            Self::Tokens => "FernetKeysSaved",
+            Self::Credentials => "CredentialKeysSaved",
+        }
+    }
+
     /// Name of the Secret that the pods see.
     pub fn mounted(self, service: &Service<'_>) -> String {
         service.named(&format!("{}-keys", self.name()))
@@ -96,17 +104,14 @@ impl Keys {
             keep_secrets(service, purpose, singles.into_keys(), desired);
             return Err(Progress::failed(Reason::InvalidSecret, message));
         }
-        let singles: BTreeMap<u32, Vec<u8>> = singles
-            .into_iter()
-            .filter_map(|(number, key)| Some((number, key?)))
-            .collect();
         let files = mounted.as_ref().map(files).unwrap_or_default();
         let ring = match mounted.as_ref().and_then(annotated) {
             Some(ring) => Some(ring),
             None => {
+                let saved = singles.iter().filter(|(_, key)| key.is_some());
                 let known: BTreeSet<u32> = numbered(&files)
                     .into_keys()
-                    .chain(singles.keys().copied())
+                    .chain(saved.map(|(number, _)| *number))
                     .collect();
                 // The operator ended between the first two keys, which no pod has seen.
                 let is_unfinished =
@@ -115,17 +120,32 @@ impl Keys {
                 Keyring::restored(&known, service.observed.now()).filter(|_| !is_unfinished)
             }
         };
-        let mut values = singles;
-        match &ring {
+        let seen: BTreeMap<u32, Vec<u8>> = match &ring {
             Some(ring) if mounted.as_ref().and_then(annotated).is_some() => {
-                let seen = ring
-                    .files()
-                    .into_iter()
-                    .filter_map(|(file, number)| Some((number, files.get(&file)?.clone())));
-                values.extend(seen);
+                let numbers = ring.files().into_iter();
+                numbers
+                    .filter_map(|(file, number)| Some((number, files.get(&file)?.clone())))
+                    .collect()
             }
-            _ => values.extend(numbered(&files)),
+            _ => numbered(&files),
+        };
+        let wrong: Vec<_> = singles
+            .iter()
+            .filter(|(number, key)| {
+                seen.get(number)
+                    .is_some_and(|seen| key.as_ref() != Some(seen))
+            })
+            .map(|(number, _)| purpose.single(service, *number))
+            .collect();
+        if !wrong.is_empty() {
+            let saved = differing(&wrong, &purpose.mounted(service));
+            desired.conditions.note(purpose.saved(), &saved);
         }
+        let saved = singles.into_iter();
+        let mut values: BTreeMap<u32, Vec<u8>> = saved
+            .filter_map(|(number, key)| Some((number, key?)))
+            .collect();
+        values.extend(seen);
         let keys = Self {
             purpose,
             ring,
@@ -239,6 +259,17 @@ fn lost(service: &Service<'_>) -> Progress {
         service.named(&format!("{}-key", purpose.name()))
     );
     Progress::waiting(Reason::WaitingFor("Keys"), message)
+}
+
+/// Secrets with single keys that don't have the keys of the pods. Backups have only these, and the Secret of the pods is made of them if it
+/// is lost.
+fn differing(singles: &[String], mounted: &str) -> Progress {
+    let message = format!(
+        "Secrets {} don't have the keys of Secret {mounted}, which Keystone uses and backups lack: save all of them in another place, then \
+         delete the former, which are written again with Keystone's keys, or, if these were restored with the database, delete {mounted}",
+        singles.join(", ")
+    );
+    Progress::failing(Reason::KeysDiffer, message)
 }
 
 fn labels(service: &Service<'_>, purpose: Purpose) -> BTreeMap<String, String> {

@@ -8,6 +8,8 @@ use provider_openstack::{Config, Cron, Jobs, Program, Service, Task};
 use crate::keyring::{Keyring, Rules, settled};
 use crate::keys::{Keys, Purpose};
 
+/// The Job that encrypts credentials anew.
+const RECRYPT: &str = "recrypt";
 /// When the keys of credentials change: seldom, since every credential is encrypted anew.
 const MONTHLY: &str = "@monthly";
 /// Most keys of credentials: one to come, one in use, one before it
@@ -77,7 +79,10 @@ pub fn credentials(
     };
     let keys = match Keys::read(service, Purpose::Credentials, desired) {
         Ok(keys) => keys,
-        Err(progress) => return Ok(progress),
+        Err(progress) => {
+            jobs.keep(&[RECRYPT], desired);
+            return Ok(progress);
+        }
     };
     let older = keys.ring().filter(|ring| ring.has_older());
     let rotated = older.filter(|ring| ring.is_settled(service.observed.now()));
@@ -86,6 +91,11 @@ pub fn credentials(
     }
     let migrated = match (rotated, program, service.installed) {
         (Some(ring), Some(program), Some(_)) => jobs.once(&migration(ring, program), desired),
+        // It may run, with the configuration that there was.
+        (Some(_), None, Some(_)) => {
+            jobs.keep(&[RECRYPT], desired);
+            Progress::Ready
+        }
         _ => Progress::Ready,
     };
     let done = rotated.is_some()
@@ -108,7 +118,7 @@ pub fn credentials(
 
 fn migration(ring: &Keyring, program: &Program) -> Task {
     Task {
-        name: "recrypt",
+        name: RECRYPT,
         purpose: format!("credential key {}", ring.primary()),
         migrates: None,
         program: crate::manage(program, &["credential_migrate"]),

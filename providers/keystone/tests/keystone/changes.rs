@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use c5c3_api::keystone::KeystoneSpec;
 use jiff::SignedDuration;
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Custom, Resource};
@@ -304,6 +304,13 @@ fn credentials_are_encrypted_anew_with_all_keys_once_the_secret_of_the_pods_is_l
     cluster.wait(pause);
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert!(tasks(&cluster).contains("recrypt"));
+    cluster.set_readable(StatefulSet::KIND, false);
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert!(
+        tasks(&cluster).contains("recrypt"),
+        "it goes on while the cache's servers can't be read"
+    );
+    cluster.set_readable(StatefulSet::KIND, true);
     cluster.settle(&KEYSTONE, "keystone");
     assert_eq!(cluster.value("keystone-credential-keys", "1"), None);
 }

@@ -3,6 +3,7 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use provider_openstack_fixtures::Cluster;
+use rstest::rstest;
 use serde_json::json;
 
 use crate::stage::{KEYSTONE, MANAGED, ready, running};
@@ -58,6 +59,32 @@ fn keys_of_credentials_without_values_are_awaited_and_never_made_anew() {
     }
     compose(&mut cluster);
     assert_awaited(&cluster);
+}
+
+#[rstest]
+fn single_key_that_is_not_that_of_the_pods_is_reported_until_it_is_deleted(
+    #[values("b3RoZXI=", "")] other: &str,
+) {
+    let mut cluster = running(MANAGED);
+    let first = cluster.value(SINGLE[0], "key");
+    cluster.change::<Secret>(SINGLE[0], |secret| {
+        secret["data"]["key"] = json!(other);
+    });
+    cluster.settle(&KEYSTONE, "keystone");
+    let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "CredentialKeysSaved");
+    assert_eq!((&*status, &*reason), ("False", "KeysDiffer"));
+    let names =
+        "Secrets keystone-credential-key-1 don't have the keys of Secret keystone-credential-keys";
+    assert!(message.starts_with(names), "{message}");
+    assert!(!message.contains("  "), "{message}");
+    assert_eq!(ready(&cluster), "True");
+    assert_eq!(cluster.value(MOUNTED, "1"), first, "the pods' keys count");
+
+    cluster.delete::<Secret>(SINGLE[0]);
+    let answer = cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(cluster.value(SINGLE[0], "key"), first);
+    let conditions = answer.status["conditions"].to_string();
+    assert!(!conditions.contains("KeysSaved"), "{conditions}");
 }
 
 #[test]
