@@ -74,6 +74,8 @@ fn with_keepalive(config: Config) -> kube::Result<Client> {
     }
     let mut http = HttpConnector::new();
     http.enforce_http(false);
+    // Otherwise a handshake of TLS waits 40 ms for an acknowledgement that the API server delays.
+    http.set_nodelay(true);
     http.set_keepalive(Some(KEEPALIVE));
     http.set_keepalive_interval(Some(PROBE));
     http.set_keepalive_retries(Some(PROBES));
