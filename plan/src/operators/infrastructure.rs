@@ -1,7 +1,7 @@
 //! Kubernetes, databases, message bus and caches.
 
 use provider_composer::GeneratedValue;
-use provider_openstack::TEMPEST;
+use provider_openstack::{TEMPEST, in_cluster};
 use serde_json::{Value, json};
 
 use super::condition;
@@ -230,10 +230,11 @@ pub fn valkey(_: &Key, manifest: &Manifest) -> Value {
 pub fn of_valkey(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value>) -> Vec<Value> {
     let (namespace, name) = (manifest.namespace(), manifest.name());
     let sentinel = manifest.spec()["sentinel"]["enabled"] == true;
-    let host = match sentinel {
-        true => format!("valkey-{name}.{namespace}.svc.cluster.local"),
-        false => format!("valkey-{name}-primary.{namespace}.svc.cluster.local"),
+    let service = match sentinel {
+        true => format!("valkey-{name}"),
+        false => format!("valkey-{name}-primary"),
     };
+    let host = in_cluster(&service, namespace);
     let known = match sentinel {
         true => [("host", host.as_str()), ("port", "6379")],
         false => [("primaryHost", host.as_str()), ("primaryPort", "6379")],

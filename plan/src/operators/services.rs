@@ -1,6 +1,6 @@
 //! The services that have no operator here yet: each gets the release that its resource wants.
 
-use provider_openstack::SERVICES;
+use provider_openstack::{SERVICES, in_cluster};
 use serde_json::{Value, json};
 
 use super::condition;
@@ -20,7 +20,7 @@ pub fn service(_: &Key, manifest: &Manifest) -> Value {
         let known = manifest.status()["endpoint"].as_str();
         // What a cluster says, unless that is about to change.
         let known = known.filter(|url| url.starts_with(&format!("{scheme}://")));
-        let url = format!("{scheme}://{name}.{namespace}.svc.cluster.local:{port}");
+        let url = format!("{scheme}://{}:{port}", in_cluster(name, namespace));
         status["endpoint"] = json!(known.unwrap_or(&url));
     }
     if let Some(release) = manifest.spec()["release"].as_str() {

@@ -151,20 +151,18 @@ impl Keys {
             ring,
             values,
         };
-        if purpose == Purpose::Credentials && service.installed.is_some() && !keys.are_complete() {
+        let are_there = keys.ring().is_some_and(|ring| keys.has_all_of(ring));
+        if purpose == Purpose::Credentials && service.installed.is_some() && !are_there {
             keep_secrets(service, purpose, keys.values.into_keys(), desired);
             return Err(lost(service));
         }
         Ok(keys)
     }
 
-    /// Whether there are keys, each with its value.
-    fn are_complete(&self) -> bool {
-        let ring = self.ring.as_ref();
-        ring.is_some_and(|ring| {
-            ring.numbers()
-                .all(|number| self.values.contains_key(&number))
-        })
+    /// Whether each key of a ring has its value.
+    fn has_all_of(&self, ring: &Keyring) -> bool {
+        ring.numbers()
+            .all(|number| self.values.contains_key(&number))
     }
 
     /// Which keys the pods see, if they see any.
@@ -189,9 +187,7 @@ impl Keys {
             .numbers()
             .chain(self.ring.iter().flat_map(Keyring::numbers))
             .collect();
-        let is_there = next
-            .numbers()
-            .all(|number| self.values.contains_key(&number));
+        let is_there = self.has_all_of(&next);
         let shown = match is_there {
             true => Some(next),
             false => self.ring.clone(),

@@ -120,13 +120,12 @@ async fn ask(api: &Api, kind: ResourceKind, own: &mut Own) -> Result<Origin, Api
     match api.published::<Published>(kind).await {
         Ok(published) => {
             let origin = published.origin(kind);
-            match own.is_empty() {
+            if own.is_empty() {
                 // At the start. Later, another kind may have gone since the document was written.
-                true => own.extend(published.own(kind)),
-                false if origin == Origin::Own => {
-                    own.insert(kind.kind.to_owned());
-                }
-                false => {}
+                own.extend(published.own_besides(kind));
+            }
+            if origin == Origin::Own {
+                own.insert(kind.kind.to_owned());
             }
             Ok(origin)
         }
@@ -151,10 +150,12 @@ impl Published {
         }
     }
 
-    /// The kinds of the same group and version whose definitions are this project's and have all fields.
-    fn own(&self, kind: ResourceKind) -> impl Iterator<Item = String> {
-        let kinds = self.kinds(kind);
-        let own = kinds.filter(|(names, schema)| schema.origin(names) == Origin::Own);
+    /// The other kinds of the same group and version whose definitions are this project's and have all fields.
+    fn own_besides(&self, kind: ResourceKind) -> impl Iterator<Item = String> {
+        let others = self
+            .kinds(kind)
+            .filter(move |(names, _)| names.kind != kind.kind);
+        let own = others.filter(|(names, schema)| schema.origin(names) == Origin::Own);
         own.map(|(names, _)| names.kind.clone())
     }
 
