@@ -132,6 +132,13 @@ fn sections(cluster: &Cluster) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// The line with this option of a section.
+fn line(cluster: &Cluster, section: &str, option: &str) -> Option<String> {
+    let options = sections(cluster).remove(section)?;
+    let mut lines = options.lines();
+    lines.find(|line| line.contains(option)).map(str::to_owned)
+}
+
 /// The tags of images, by Deployment.
 fn tags(cluster: &Cluster) -> Vec<(String, String)> {
     let all = cluster.all::<Deployment>().into_iter();
@@ -177,11 +184,7 @@ fn neutron_is_composed() {
 #[test]
 fn release_before_2026_1_names_the_types_of_projects_networks_after_tenants() {
     let mut cluster = running();
-    let types = |cluster: &Cluster| {
-        let ml2 = sections(cluster)["ml2"].clone();
-        let line = ml2.lines().find(|line| line.contains("_network_types"));
-        line.map(str::to_owned)
-    };
+    let types = |cluster: &Cluster| line(cluster, "ml2", "_network_types");
     assert_eq!(
         types(&cluster).as_deref(),
         Some("tenant_network_types = geneve,vlan")
@@ -198,11 +201,7 @@ fn release_before_2026_1_names_the_types_of_projects_networks_after_tenants() {
 #[test]
 fn mtu_of_tunnels_leaves_room_for_the_header_of_geneve_in_networks_of_vxlan() {
     let mut cluster = running();
-    let mtu = |cluster: &Cluster| {
-        let ml2 = sections(cluster)["ml2"].clone();
-        let line = ml2.lines().find(|line| line.starts_with("path_mtu"));
-        line.map(str::to_owned)
-    };
+    let mtu = |cluster: &Cluster| line(cluster, "ml2", "path_mtu");
     assert_eq!(mtu(&cluster).as_deref(), Some("path_mtu = 9000"));
     change(&mut cluster, |neutron| {
         neutron["spec"]["ml2"]["typeDrivers"] = json!(["geneve", "vlan", "vxlan"])
@@ -226,10 +225,8 @@ fn subnets_without_name_servers_of_their_own_get_those_of_the_spec_alone() {
         change(&mut cluster, |neutron| {
             neutron["spec"]["dns"]["servers"] = given
         });
-        let ovn = sections(&cluster)["ovn"].clone();
-        let line = ovn.lines().find(|line| line.starts_with("dns_servers"));
-        let expected = format!("dns_servers = {expected}");
-        assert_eq!(line, Some(expected.as_str()));
+        let line = line(&cluster, "ovn", "dns_servers");
+        assert_eq!(line, Some(format!("dns_servers = {expected}")));
     }
 }
 

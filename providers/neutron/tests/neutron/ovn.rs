@@ -159,6 +159,18 @@ fn ovn_is_not_repaired_while_another_neutron_uses_it(#[case] ovn: Value) {
     assert_eq!(condition(&cluster, "OVNRepaired").0, "True", "it is done");
 }
 
+/// A Neutron whose repair has a pod, of which so many run.
+fn repairing(pods: usize) -> Cluster {
+    let mut cluster = running();
+    annotate(&mut cluster, "1");
+    assert!(cluster.compose(&NEUTRON, "neutron").is_ok());
+    let job = repair_job(&cluster).unwrap_or_default();
+    cluster.change::<Job>(&job, |job| {
+        job["status"] = json!({ "active": 1, "ready": pods });
+    });
+    cluster
+}
+
 /// The name of the Job that repairs OVN.
 fn repair_job(cluster: &Cluster) -> Option<String> {
     let mut all = cluster.all::<Job>().into_iter();
@@ -173,13 +185,7 @@ fn ovn_repair_goes_on_beside_another_neutron_if_its_pod_runs(
     #[case] pods: usize,
     #[case] reason: &str,
 ) {
-    let mut cluster = running();
-    annotate(&mut cluster, "1");
-    cluster.compose(&NEUTRON, "neutron").unwrap();
-    let job = repair_job(&cluster).unwrap();
-    cluster.change::<Job>(&job, |job| {
-        job["status"] = json!({ "active": 1, "ready": pods });
-    });
+    let mut cluster = repairing(pods);
     cluster.put::<Custom<NeutronSpec>>("other", other(&json!({})));
     cluster.settle(&NEUTRON, "neutron");
     assert_eq!(condition(&cluster, "OVNRepaired").1, reason);
@@ -190,13 +196,7 @@ fn ovn_repair_goes_on_beside_another_neutron_if_its_pod_runs(
 #[case::running(1)]
 #[case::starting(0)]
 fn ovn_repair_goes_on_beside_a_neutron_with_the_same_database_if_its_pod_runs(#[case] pods: usize) {
-    let mut cluster = running();
-    annotate(&mut cluster, "1");
-    cluster.compose(&NEUTRON, "neutron").unwrap();
-    let job = repair_job(&cluster).unwrap();
-    cluster.change::<Job>(&job, |job| {
-        job["status"] = json!({ "active": 1, "ready": pods });
-    });
+    let mut cluster = repairing(pods);
     let elder = Owner {
         kind: "Neutron".to_owned(),
         namespace: NAMESPACE.to_owned(),
