@@ -58,11 +58,12 @@ impl Release {
     }
 
     /// How often it looks at what nothing tells it of. 2.4 watches what is composed, and the resources that functions ask for
-    /// (crossplane/crossplane, design/one-pager-watching-required-resources.md).
+    /// (crossplane/crossplane, design/one-pager-watching-required-resources.md), so that its default does: at each look, each Usage
+    /// writes the object in use.
     const fn poll_interval(self) -> &'static str {
         match self {
             Release::V1_20 => "5s",
-            Release::V2_4 => "10s",
+            Release::V2_4 => "1m",
         }
     }
 
