@@ -50,6 +50,7 @@ impl Connections {
     ) -> Result<Self, Error> {
         let mut http = HttpConnector::new_with_resolver(Resolver::new(addresses));
         http.enforce_http(false);
+        http.set_nodelay(true);
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls(ca, is_plain)?)
             .https_or_http()

@@ -47,6 +47,7 @@ impl Connection {
         };
         let connected = async {
             let stream = TcpStream::connect((host, port)).await?;
+            stream.set_nodelay(true)?;
             let Some(tls) = tls else {
                 return Ok::<Box<dyn Stream>, io::Error>(Box::new(stream));
             };
