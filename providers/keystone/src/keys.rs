@@ -105,29 +105,15 @@ impl Keys {
             return Err(Progress::failed(Reason::InvalidSecret, message));
         }
         let files = mounted.as_ref().map(files).unwrap_or_default();
-        let ring = match mounted.as_ref().and_then(annotated) {
-            Some(ring) => Some(ring),
-            None => {
-                let saved = singles.iter().filter(|(_, key)| key.is_some());
-                let known: BTreeSet<u32> = numbered(&files)
-                    .into_keys()
-                    .chain(saved.map(|(number, _)| *number))
-                    .collect();
-                // The operator ended between the first two keys, which no pod has seen.
-                let is_unfinished =
-                    mounted.is_none() && known.iter().eq([&1]) && service.installed.is_none();
-                let known: Vec<u32> = known.into_iter().collect();
-                Keyring::restored(&known, service.observed.now()).filter(|_| !is_unfinished)
-            }
-        };
-        let seen: BTreeMap<u32, Vec<u8>> = match &ring {
-            Some(ring) if mounted.as_ref().and_then(annotated).is_some() => {
+        let annotated = mounted.as_ref().and_then(annotated);
+        let seen: BTreeMap<u32, Vec<u8>> = match &annotated {
+            Some(ring) => {
                 let numbers = ring.files().into_iter();
                 numbers
                     .filter_map(|(file, number)| Some((number, files.get(&file)?.clone())))
                     .collect()
             }
-            _ => numbered(&files),
+            None => numbered(&files),
         };
         let wrong: Vec<_> = singles
             .iter()
@@ -146,6 +132,12 @@ impl Keys {
             .filter_map(|(number, key)| Some((number, key?)))
             .collect();
         values.extend(seen);
+        let ring = annotated.or_else(|| {
+            let known: Vec<u32> = values.keys().copied().collect();
+            // The operator ended between the first two keys, which no pod has seen.
+            let is_unfinished = mounted.is_none() && known == [1] && service.installed.is_none();
+            Keyring::restored(&known, service.observed.now()).filter(|_| !is_unfinished)
+        });
         let keys = Self {
             purpose,
             ring,
