@@ -1,6 +1,7 @@
 //! A real Keystone, so that K-ORC finds an OpenStack: on SQLite, served on loopback over plain HTTP, with nothing beside it.
 
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ const CLOUD: &str = "admin";
 pub struct Keystone {
     machine: Arc<Machine>,
     program: Program,
+    configuration: PathBuf,
     port: u16,
     password: String,
 }
@@ -61,11 +63,13 @@ impl Keystone {
                      serve(application, listen='127.0.0.1:{port}', threads=1)"
                 ))
                 .env("OS_KEYSTONE_CONFIG_FILES", &configuration),
+            configuration,
             port,
             password: password.to_owned(),
         };
+        let configuration = &keystone.configuration;
         let manage =
-            || Program::new(programs.join("keystone-manage")).flag("config-file", &configuration);
+            || Program::new(programs.join("keystone-manage")).flag("config-file", configuration);
         machine
             .run("keystone-manage", &manage().arg("db_sync"))
             .await?;
@@ -103,6 +107,16 @@ impl Keystone {
             probe::listens(self.port).await
         })
         .await
+    }
+
+    /// Adds options that it reads when it starts again.
+    ///
+    /// # Errors
+    /// When its configuration can't be written.
+    pub fn configure(&self, options: &str) -> Result<()> {
+        let before = fs::read_to_string(&self.configuration)?;
+        fs::write(&self.configuration, before + options)
+            .with_context(|| format!("cannot write {}", self.configuration.display()))
     }
 
     /// Kills it in the middle of whatever it does.

@@ -14,15 +14,20 @@ pub struct Keystone {
     roles: BTreeMap<Scope, BTreeMap<String, BTreeSet<String>>>,
     /// The region of each endpoint.
     regions: BTreeMap<String, String>,
+    /// The users that are exempt from rules for passwords and logins.
+    exempt: BTreeSet<String>,
 }
 
 impl Simulated for Keystone {
     fn observe(&self, query: &str) -> Value {
         let query: Option<Query> = serde_json::from_str(query).ok();
+        let query = query.as_ref();
         let roles = query.and_then(|query| self.roles.get(&query.scope));
+        let restricted = query.map(|query| &query.exempt - &self.exempt);
         json!(Answer {
             roles: roles.cloned().unwrap_or_default(),
             regions: self.regions.clone(),
+            restricted: restricted.unwrap_or_default(),
             ..Answer::default()
         })
     }
@@ -37,6 +42,7 @@ impl Simulated for Keystone {
                 let users = self.roles.entry(scope).or_default();
                 users.entry(user).or_default().remove(&role)
             }
+            Ok(Change::Exempt { user }) => self.exempt.insert(user),
             Ok(Change::Place { endpoint, region }) => {
                 let before = self.regions.insert(endpoint, region.clone());
                 before != Some(region)

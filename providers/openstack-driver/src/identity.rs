@@ -1,16 +1,25 @@
 //! Keystone's API, version 3, as far as it is needed (<https://docs.openstack.org/api-ref/identity/v3/>).
 
-use futures::future::join_all;
+use futures::future::{join, join_all, try_join_all};
 use hyper::Method;
 use provider_control_plane::credentials::keystone::{Answer, Change, HandedOut, Query, Scope};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::clouds::with_application_credential;
 use crate::error::Error;
 use crate::lists::list;
 use crate::session::Server;
 use crate::url::encoded;
+
+/// The options of a user to whom nothing applies that a site configures in the section `security_compliance`
+/// (<https://docs.openstack.org/keystone/latest/admin/resource-options.html>).
+const EXEMPTIONS: [&str; 4] = [
+    "ignore_change_password_upon_first_use",
+    "ignore_lockout_failure_attempts",
+    "ignore_password_expiry",
+    "ignore_user_inactivity",
+];
 
 #[derive(Deserialize)]
 struct Thing {
@@ -36,8 +45,8 @@ struct Endpoint {
     region_id: Option<String>,
 }
 
-/// Who has which role in a project or domain, or which roles a user has there, where endpoints are, and which application credentials are
-/// lost.
+/// Who has which role in a project or domain, or which roles a user has there, where endpoints are, which application credentials are lost,
+/// and which users are restricted.
 pub(crate) async fn answer(keystone: Server<'_>, query: &Query) -> Result<Answer, Error> {
     let (kind, id) = place(keystone, &query.scope).await?;
     let user = query.user.as_deref();
@@ -60,8 +69,26 @@ pub(crate) async fn answer(keystone: Server<'_>, query: &Query) -> Result<Answer
         let is_lost = is_lost(keystone, user, credential).await;
         is_lost.then(|| credential.id.clone())
     });
-    answer.lost = join_all(lost).await.into_iter().flatten().collect();
+    let restricted = query.exempt.iter().map(async |user| {
+        let is_restricted = is_restricted(keystone, user).await?;
+        Ok::<_, Error>(is_restricted.then(|| user.clone()))
+    });
+    let (lost, restricted) = join(join_all(lost), try_join_all(restricted)).await;
+    answer.lost = lost.into_iter().flatten().collect();
+    answer.restricted = restricted?.into_iter().flatten().collect();
     Ok(answer)
+}
+
+/// Whether a user lacks an exemption. One that Keystone doesn't have lacks none.
+async fn is_restricted(keystone: Server<'_>, user: &str) -> Result<bool, Error> {
+    let path = format!("/users/{}", encoded(user));
+    let what = "the request for a user";
+    let options = match keystone.send(Method::GET, &path, None, what).await {
+        Ok(mut found) => found["user"]["options"].take(),
+        Err(Error::Failed { status: 404, .. }) => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    Ok(EXEMPTIONS.iter().any(|option| options[option] != true))
 }
 
 /// Whether Keystone says that a user doesn't have an application credential, or refuses the login with one that it has: K-ORC took over
@@ -96,6 +123,15 @@ pub(crate) async fn carry_out(keystone: Server<'_>, change: &Change) -> Result<(
             let path = assignment(keystone, user, role, scope).await?;
             let what = "the revocation of a role";
             keystone.send(Method::DELETE, &path, None, what).await?;
+        }
+        Change::Exempt { user } => {
+            let path = format!("/users/{}", encoded(user));
+            let options = EXEMPTIONS.map(|option| (option.to_owned(), Value::from(true)));
+            let body = json!({ "user": { "options": Map::from_iter(options) } });
+            let what = "the change of a user's options";
+            keystone
+                .send(Method::PATCH, &path, Some(&body), what)
+                .await?;
         }
         Change::Place { endpoint, region } => {
             let path = format!("/endpoints/{}", encoded(endpoint));

@@ -40,6 +40,16 @@ impl Identity {
             .1)
     }
 
+    /// Logs in by a password, as the user with this ID.
+    pub async fn log_in(&self, user: &str, password: &str) -> Result<()> {
+        let password = json!({ "user": { "id": user, "password": password } });
+        let identity = json!({ "methods": ["password"], "password": password });
+        let body = Some(json!({ "auth": { "identity": identity } }));
+        self.send(Method::POST, "/auth/tokens", None, body)
+            .await
+            .map(drop)
+    }
+
     /// The names of all users.
     pub async fn users(&self) -> Result<Vec<String>> {
         let found = self.ask(Method::GET, "/users", None).await?;

@@ -3,21 +3,19 @@
 
 mod catalogue;
 mod clock;
+mod driver;
 pub mod identity;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lab::{
     Cluster, Etcd, Keystone, Kind, Machine, Operator, Result, bail, ensure, eventually, is, kind,
     minutes,
 };
-use provider_control_plane::credentials::keystone::{Access, Answer, Call, Change, Query, Scope};
-use provider_openstack_driver::Keystone as KeystoneDriver;
-use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 
 use catalogue::{NAMESPACE, Running};
+use driver::the_driver_says_what_is_wrong_and_grants_what_is_asked;
 use identity::Identity;
 
 use lab::scenario;
@@ -204,142 +202,6 @@ async fn everything_goes(cluster: &Cluster, identity: &Identity) -> Result<()> {
         .get(SECRET, "openstack/keystone-admin-credentials")
         .await?;
     Ok(())
-}
-
-fn the_driver_says_what_is_wrong_and_grants_what_is_asked() -> Result<()> {
-    lab::on_a_bare_machine(async |machine| {
-        let keystone = Keystone::start(&machine, PASSWORD).await?;
-        let identity = Identity::new(&keystone.url(), PASSWORD);
-        let driver = KeystoneDriver::default();
-        let access = |clouds: String| Access {
-            clouds,
-            cloud: "admin".to_owned(),
-            ca: None,
-        };
-        let good = access(keystone.clouds());
-
-        let refusal = observe_in(named("nowhere"), &driver, &good).await;
-        let Err(DriverError::Unavailable(message)) = refusal else {
-            bail!("there is no project nowhere, and it says {refusal:?}")
-        };
-        ensure!(message.contains("project nowhere"), "{message}");
-
-        let before = observe(&driver, &good).await?;
-        ensure!(before.roles.is_empty(), "{before:?}");
-        let admin = identity.user("admin").await?;
-        for _ in 0..2 {
-            change(&driver, &good, grant(&admin, "service")).await?;
-        }
-        let after = observe(&driver, &good).await?;
-        ensure!(
-            after.roles[&admin].iter().eq(["service"]),
-            "{:?}",
-            after.roles
-        );
-        let endpoint = after.regions.keys().next().cloned().unwrap_or_default();
-        let region = Keystone::REGION.to_owned();
-        change(&driver, &good, Change::Place { endpoint, region }).await?;
-
-        let domain = Scope::Domain("default".to_owned());
-        let (user, role) = (admin.clone(), "manager".to_owned());
-        let scope = domain.clone();
-        change(&driver, &good, Change::Grant { user, role, scope }).await?;
-        let granted = observe_in(domain.clone(), &driver, &good).await?.roles;
-        ensure!(granted[&admin].iter().eq(["manager"]), "{granted:?}");
-        let own = ask(domain.clone(), Some(&admin), &driver, &good).await?;
-        ensure!(own.roles == granted, "{own:?}");
-        let (user, role) = (admin.clone(), "manager".to_owned());
-        let scope = domain.clone();
-        change(&driver, &good, Change::Revoke { user, role, scope }).await?;
-        let revoked = observe_in(domain, &driver, &good).await?.roles;
-        ensure!(revoked.is_empty(), "{revoked:?}");
-
-        let missing = change(&driver, &good, grant(&admin, "nobody")).await;
-        ensure!(
-            missing
-                .as_ref()
-                .is_err_and(|error| error.to_string().contains("role nobody")),
-            "{missing:?}"
-        );
-        let wrong = access(keystone.clouds().replace("chosen", "guessed"));
-        let refusal = observe(&driver, &wrong).await;
-        let Err(DriverError::Refused(message)) = refusal else {
-            bail!("the password is wrong, and it says {refusal:?}")
-        };
-        ensure!(!message.contains("guessed"), "{message}");
-
-        keystone.kill()?;
-        let refusal = observe(&driver, &good).await;
-        ensure!(
-            matches!(&refusal, Err(DriverError::Unavailable(message)) if message.contains("127.0.0.1")),
-            "{refusal:?}"
-        );
-        keystone.serve().await?;
-        ensure!(
-            observe(&driver, &good).await? == after,
-            "it answers otherwise"
-        );
-        Ok(())
-    })
-}
-
-async fn observe(driver: &KeystoneDriver, access: &Access) -> Result<Answer, DriverError> {
-    observe_in(named("service"), driver, access).await
-}
-
-/// A project of the domain Default.
-fn named(project: &str) -> Scope {
-    Scope::Named(project.to_owned())
-}
-
-async fn observe_in(
-    scope: Scope,
-    driver: &KeystoneDriver,
-    access: &Access,
-) -> Result<Answer, DriverError> {
-    ask(scope, None, driver, access).await
-}
-
-/// What Keystone says of the roles of a user, or of all users.
-async fn ask(
-    scope: Scope,
-    user: Option<&str>,
-    driver: &KeystoneDriver,
-    access: &Access,
-) -> Result<Answer, DriverError> {
-    let question = Query {
-        access: access.clone(),
-        scope,
-        user: user.map(str::to_owned),
-        credentials: BTreeMap::new(),
-    };
-    let strange = |error: serde_json::Error| DriverError::Refused(error.to_string());
-    let question = serde_json::to_string(&question).map_err(strange)?;
-    let answer = driver.observe(&question).await?;
-    serde_json::from_value(answer).map_err(strange)
-}
-
-async fn change(
-    driver: &KeystoneDriver,
-    access: &Access,
-    change: Change,
-) -> Result<(), DriverError> {
-    let call = Call {
-        access: access.clone(),
-        change,
-    };
-    let strange = |error: serde_json::Error| DriverError::Refused(error.to_string());
-    driver
-        .call(&serde_json::to_string(&call).map_err(strange)?)
-        .await
-}
-
-fn grant(user: &str, role: &str) -> Change {
-    Change::Grant {
-        user: user.to_owned(),
-        role: role.to_owned(),
-        scope: named("service"),
-    }
 }
 
 const GLANCE_MANIFEST: &str = "\

@@ -1,6 +1,6 @@
 //! What the parts of the catalogue share: wanting objects of K-ORC, reading what K-ORC says of them, asking Keystone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::Condition;
 use c5c3_api::control_plane::CloudCredentialsRef;
@@ -164,13 +164,14 @@ impl<'a> Korc<'a> {
         }
     }
 
-    /// What Keystone says of the roles in a project or domain, all or those of the user with an ID, of the endpoints, and of application
-    /// credentials; or why that isn't known.
+    /// What Keystone says of the roles in a project or domain, all or those of the user with an ID, of the endpoints, of application
+    /// credentials, and of users that must be exempt; or why that isn't known.
     pub(super) fn answer(
         &self,
         scope: Scope,
         user: Option<&str>,
         credentials: BTreeMap<String, HandedOut>,
+        exempt: BTreeSet<String>,
     ) -> Result<Answer, Progress> {
         let access = self.access();
         let query = Query {
@@ -178,6 +179,7 @@ impl<'a> Korc<'a> {
             scope,
             user: user.map(str::to_owned),
             credentials,
+            exempt,
         };
         let answer = self.observed.external(ExternalRequest::new(SYSTEM, &query));
         let answer = answer.parsed(|_| "Keystone's answer can't be understood".to_owned());

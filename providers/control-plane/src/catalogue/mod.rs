@@ -5,6 +5,7 @@
 
 mod access;
 mod entries;
+mod exemptions;
 mod images;
 mod imports;
 mod korc;
@@ -99,7 +100,8 @@ pub fn compose(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Result<Catalo
     let access = access::compose(&mut korc, imports.admin)?;
     let users = users::with_credentials(&korc);
     let credentials = users::handed_out(&korc, &users);
-    let answer = korc.answer(Scope::Named(PROJECT.to_owned()), None, credentials);
+    let exempt = exemptions::wanted(&korc, &users);
+    let answer = korc.answer(Scope::Named(PROJECT.to_owned()), None, credentials, exempt);
     let entries = entries::compose(&mut korc, &imports, &answer);
     let users = users::compose(&mut korc, &imports, &answer, users)?;
     Ok(Catalogue {

@@ -1,6 +1,6 @@
 //! The tenant's first user: a manager of a domain of its own, or an administrator of the cloud.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::control_plane::{Connection, TenantAccess};
 use c5c3_kinds::korc::{Domain, Made, Project, User};
@@ -121,9 +121,9 @@ fn roles(
     id: &str,
 ) -> Progress {
     let user = Grantee { name: TENANT, id };
-    let answer = korc.answer(domain.clone(), Some(id), BTreeMap::new());
+    let answer = korc.answer(domain.clone(), Some(id), BTreeMap::new(), BTreeSet::new());
     let managed = grant(korc, &answer, &user, &[MANAGER], &domain);
-    let answer = korc.answer(project.clone(), Some(id), BTreeMap::new());
+    let answer = korc.answer(project.clone(), Some(id), BTreeMap::new(), BTreeSet::new());
     let (wanted, revoked): (&[&str], _) = match access {
         TenantAccess::Domain => (&[MEMBER], revoke(korc, &answer, id, &project)),
         TenantAccess::Admin => (&[MEMBER, ADMIN], Progress::Ready),

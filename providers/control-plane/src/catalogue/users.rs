@@ -12,6 +12,7 @@ use k8s_openapi::api::core::v1::Secret;
 use provider_openstack::{Rotations, numbered};
 
 use super::access::secret_value;
+use super::exemptions::exempt;
 use super::first_unready;
 use super::imports::Imports;
 use super::korc::{Korc, PROJECT};
@@ -126,18 +127,23 @@ fn compose_one(
     );
     let made = korc.want(user.name, &body, may_create);
     let clouds = clouds(korc, site, user, &password)?;
-    let granted = match &made.id {
+    let (granted, exempted) = match &made.id {
         Some(id) => {
             let scope = Scope::Named(PROJECT.to_owned());
             let grantee = Grantee {
                 name: user.name,
                 id,
             };
-            grant(korc, answer, &grantee, user.roles, &scope)
+            let granted = grant(korc, answer, &grantee, user.roles, &scope);
+            (granted, exempt(korc, answer, user.name, id))
         }
-        None => made.progress.clone(),
+        None => (made.progress.clone(), made.progress.clone()),
     };
-    let mut progress = vec![made.progress, clouds, granted.clone()];
+    let may_have_credential = granted.is_ready() && exempted.is_ready();
+    let mut progress = vec![made.progress, clouds, granted];
+    if set.as_ref().is_ok_and(|set| set.current().is_none()) {
+        progress.push(exempted);
+    }
     if is_exposed {
         let message = format!(
             "user {} isn't created, because K-ORC would take over a user of this name in any domain, and the tenant creates users in its own: \
@@ -149,7 +155,7 @@ fn compose_one(
     progress.push(application_credential(
         korc,
         (user, set),
-        granted.is_ready(),
+        may_have_credential,
         answer,
     )?);
     progress.push(user.progress(korc.recipe));

@@ -1,5 +1,5 @@
-//! Requests to Keystone for which K-ORC has no kind: role assignments, the region of an endpoint, and whether application credentials can be
-//! used, which K-ORC doesn't check after it has created them. A driver understands this.
+//! Requests to Keystone for which K-ORC has no kind: role assignments, options of users, the region of an endpoint, and whether application
+//! credentials can be used, which K-ORC doesn't check after it has created them. A driver understands this.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,8 +21,8 @@ pub struct Access {
     pub ca: Option<String>,
 }
 
-/// Who has which role in a project or domain, where endpoints are, and which application credentials are lost. The answer is an
-/// [`Answer`].
+/// Who has which role in a project or domain, where endpoints are, which application credentials are lost, and which users are restricted.
+/// The answer is an [`Answer`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Query {
     /// Which Keystone.
@@ -35,6 +35,9 @@ pub struct Query {
     /// The application credentials that must be accepted, by the ID of their user.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub credentials: BTreeMap<String, HandedOut>,
+    /// The IDs of the users that a site's rules for passwords and logins must not concern.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub exempt: BTreeSet<String>,
 }
 
 /// An application credential that a service has. It can't be printed.
@@ -78,6 +81,9 @@ pub struct Answer {
     /// The IDs of the application credentials that must be accepted, and that Keystone doesn't have, or has with another secret.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub lost: BTreeSet<String>,
+    /// The IDs of the users whom the rules concern and must not.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub restricted: BTreeSet<String>,
 }
 
 /// Something that is changed in a Keystone.
@@ -110,6 +116,11 @@ pub enum Change {
         role: String,
         /// Where.
         scope: Scope,
+    },
+    /// A site's rules for passwords and logins don't concern a user any more.
+    Exempt {
+        /// The user's ID.
+        user: String,
     },
     /// An endpoint gets a region.
     Place {

@@ -31,6 +31,8 @@ pub struct Known {
     pub calls: usize,
     /// The secrets that application credentials have in Keystone and not here, by ID.
     pub secrets: BTreeMap<String, String>,
+    /// The IDs of users that aren't restricted.
+    pub exempt: BTreeSet<String>,
 }
 
 struct Keystone(Rc<RefCell<Known>>);
@@ -55,6 +57,7 @@ impl System for Keystone {
             roles,
             regions: known.answer.regions.clone(),
             lost,
+            restricted: &query.exempt - &known.exempt,
         };
         known.is_up.then(|| serde_json::to_value(answer).unwrap())
     }
@@ -74,6 +77,9 @@ impl System for Keystone {
             Change::Revoke { user, role, scope } => {
                 let users = known.roles.get_mut(&scope);
                 users.unwrap().get_mut(&user).unwrap().remove(&role);
+            }
+            Change::Exempt { user } => {
+                known.exempt.insert(user);
             }
             Change::Place { endpoint, region } => {
                 known.answer.regions.insert(endpoint, region);

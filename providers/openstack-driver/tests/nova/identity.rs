@@ -2,10 +2,12 @@
 
 use std::error::Error;
 
-use provider_control_plane::credentials::keystone::{Access, HandedOut, Query, Scope};
+use provider_control_plane::credentials::keystone::{
+    Access, Call, Change, HandedOut, Query, Scope,
+};
 use provider_openstack_driver::Keystone;
 use provider_runtime::{Driver, DriverError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::server::{LAST, UNHEARD, WRONG, all, listen, ok};
 use crate::{Test, keystone_at};
@@ -18,6 +20,23 @@ fn member(user: &str) -> Value {
     json!({ "role_assignments": [{
         "role": { "id": "r1", "name": "member" }, "user": { "id": user, "name": user },
     }] })
+}
+
+/// The options of a user that is exempt from all rules.
+const EXEMPTIONS: [&str; 4] = [
+    "ignore_change_password_upon_first_use",
+    "ignore_lockout_failure_attempts",
+    "ignore_password_expiry",
+    "ignore_user_inactivity",
+];
+
+/// A user that lacks some of them.
+fn user(lacking: &[&str]) -> Value {
+    let options = EXEMPTIONS.iter().filter(|option| !lacking.contains(option));
+    let options: Map<String, Value> = options
+        .map(|option| ((*option).to_owned(), true.into()))
+        .collect();
+    json!({ "user": { "options": options } })
 }
 
 fn answer(request: &str) -> (u16, Value) {
@@ -34,7 +53,11 @@ fn answer(request: &str) -> (u16, Value) {
         "GET /v3/users/u1/application_credentials/c1" => {
             ok(json!({ "application_credential": { "id": "c1" } }))
         }
-        "GET /v3/users/u3/application_credentials/c3" => (503, json!({})),
+        "GET /v3/users/u1" => ok(user(&[])),
+        "GET /v3/users/u2" => ok(user(&["ignore_lockout_failure_attempts"])),
+        "PATCH /v3/users/u2" => ok(json!({})),
+        "GET /v3/users/u3" | "GET /v3/users/u3/application_credentials/c3" => (503, json!({})),
+        "GET /v3/users/u4" => ok(user(&EXEMPTIONS)),
         _ => (404, json!({})),
     }
 }
@@ -50,6 +73,15 @@ async fn observe(
     user: Option<&str>,
     credentials: &[(&str, &str, &str)],
 ) -> Result<Value, DriverError> {
+    ask(access, user, credentials, &[]).await
+}
+
+async fn ask(
+    access: Access,
+    user: Option<&str>,
+    credentials: &[(&str, &str, &str)],
+    exempt: &[&str],
+) -> Result<Value, DriverError> {
     let credentials = credentials.iter();
     let handed_out = |id: &str, secret: &str| HandedOut {
         id: id.to_owned(),
@@ -62,6 +94,7 @@ async fn observe(
         credentials: credentials
             .map(|&(user, id, secret)| (user.to_owned(), handed_out(id, secret)))
             .collect(),
+        exempt: exempt.iter().map(|user| (*user).to_owned()).collect(),
     };
     let query = json!(query).to_string();
     Keystone::default().observe(&query).await
@@ -106,6 +139,44 @@ async fn application_credential_that_keystone_alone_does_not_refuse_is_not_lost(
         let credentials = [("u1", "c1", secret)];
         let answer = observe(server().await?, Some("u1"), &credentials).await?;
         assert_eq!(answer.get("lost"), None, "{secret}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn user_that_lacks_an_exemption_is_restricted_and_one_that_is_gone_is_not() -> Test {
+    let exempt = ["u1", "u2", "u4", "u5"];
+    let answer = ask(server().await?, Some("u1"), &[], &exempt).await?;
+    assert_eq!(answer["restricted"], json!(["u2", "u4"]));
+    Ok(())
+}
+
+/// Otherwise users would stay as they are, and nobody would know.
+#[tokio::test]
+async fn user_that_cannot_be_read_fails_the_answer() -> Test {
+    let refusal = ask(server().await?, Some("u1"), &[], &["u1", "u3"]).await;
+    assert!(
+        matches!(&refusal, Err(DriverError::Unavailable(why)) if why.contains("the request for a user")),
+        "{refusal:?}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn user_is_exempted_from_all_rules() -> Test {
+    let (port, log) = listen(answer, all).await?;
+    let call = Call {
+        access: keystone_at(&format!("http://127.0.0.1:{port}")),
+        change: Change::Exempt {
+            user: "u2".to_owned(),
+        },
+    };
+    Keystone::default().call(&json!(call).to_string()).await?;
+    let patch = log.lock().unwrap().join("\n");
+    assert!(patch.starts_with("PATCH /v3/users/u2 "), "{patch}");
+    for option in EXEMPTIONS {
+        let set = format!("\"{option}\": Bool(true)");
+        assert!(patch.contains(&set), "{patch}");
     }
     Ok(())
 }
