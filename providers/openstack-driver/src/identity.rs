@@ -83,12 +83,14 @@ pub(crate) async fn answer(keystone: Server<'_>, query: &Query) -> Result<Answer
 async fn is_restricted(keystone: Server<'_>, user: &str) -> Result<bool, Error> {
     let path = format!("/users/{}", encoded(user));
     let what = "the request for a user";
-    let options = match keystone.send(Method::GET, &path, None, what).await {
-        Ok(mut found) => found["user"]["options"].take(),
-        Err(Error::Failed { status: 404, .. }) => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    Ok(EXEMPTIONS.iter().any(|option| options[option] != true))
+    match keystone.send(Method::GET, &path, None, what).await {
+        Ok(found) => {
+            let options = &found["user"]["options"];
+            Ok(EXEMPTIONS.iter().any(|option| options[option] != true))
+        }
+        Err(Error::Failed { status: 404, .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether Keystone says that a user doesn't have an application credential, or refuses the login with one that it has: K-ORC took over

@@ -58,6 +58,7 @@ fn answer(request: &str) -> (u16, Value) {
         "PATCH /v3/users/u2" => ok(json!({})),
         "GET /v3/users/u3" | "GET /v3/users/u3/application_credentials/c3" => (503, json!({})),
         "GET /v3/users/u4" => ok(user(&EXEMPTIONS)),
+        "GET /v3/users/u5" => ok(json!([])),
         _ => (404, json!({})),
     }
 }
@@ -145,13 +146,20 @@ async fn application_credential_that_keystone_alone_does_not_refuse_is_not_lost(
 
 #[tokio::test]
 async fn user_that_lacks_an_exemption_is_restricted_and_one_that_is_gone_is_not() -> Test {
-    let exempt = ["u1", "u2", "u4", "u5"];
+    let exempt = ["u1", "u2", "u4", "u6"];
     let answer = ask(server().await?, Some("u1"), &[], &exempt).await?;
     assert_eq!(answer["restricted"], json!(["u2", "u4"]));
     Ok(())
 }
 
-/// Otherwise users would stay as they are, and nobody would know.
+#[tokio::test]
+async fn user_in_an_answer_of_another_shape_is_restricted() -> Test {
+    let answer = ask(server().await?, Some("u1"), &[], &["u5"]).await?;
+    assert_eq!(answer["restricted"], json!(["u5"]));
+    Ok(())
+}
+
+/// Otherwise users would stay as they are without a message.
 #[tokio::test]
 async fn user_that_cannot_be_read_fails_the_answer() -> Test {
     let refusal = ask(server().await?, Some("u1"), &[], &["u1", "u3"]).await;
