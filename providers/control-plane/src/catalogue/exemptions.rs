@@ -1,5 +1,5 @@
 //! Users of services are exempt from a site's rules for passwords and logins, which are made for people: whoever reaches Keystone could lock
-//! such a user, and nobody uses its password for months, or changes it.
+//! such a user, and its password is neither used for months nor changed by its owner.
 
 use std::collections::BTreeSet;
 

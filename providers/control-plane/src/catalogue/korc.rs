@@ -164,23 +164,36 @@ impl<'a> Korc<'a> {
         }
     }
 
-    /// What Keystone says of the roles in a project or domain, all or those of the user with an ID, of the endpoints, of application
-    /// credentials, and of users that must be exempt; or why that isn't known.
+    /// What Keystone says of the roles in the project of the services, of the endpoints, of application credentials, and of users that must be
+    /// exempt; or why that isn't known.
     pub(super) fn answer(
         &self,
-        scope: Scope,
-        user: Option<&str>,
         credentials: BTreeMap<String, HandedOut>,
         exempt: BTreeSet<String>,
     ) -> Result<Answer, Progress> {
-        let access = self.access();
-        let query = Query {
-            access: access.map_err(|progress| Progress::unknown(progress.message()))?,
-            scope,
-            user: user.map(str::to_owned),
+        self.ask(|access| Query {
+            access,
+            scope: Scope::Named(PROJECT.to_owned()),
+            user: None,
             credentials,
             exempt,
-        };
+        })
+    }
+
+    /// What Keystone says of the roles that the user with an ID has in a project or domain; or why that isn't known.
+    pub(super) fn roles_of(&self, user: &str, scope: Scope) -> Result<Answer, Progress> {
+        self.ask(|access| Query {
+            access,
+            scope,
+            user: Some(user.to_owned()),
+            credentials: BTreeMap::new(),
+            exempt: BTreeSet::new(),
+        })
+    }
+
+    fn ask(&self, query: impl FnOnce(Access) -> Query) -> Result<Answer, Progress> {
+        let access = self.access();
+        let query = query(access.map_err(|progress| Progress::unknown(progress.message()))?);
         let answer = self.observed.external(ExternalRequest::new(SYSTEM, &query));
         let answer = answer.parsed(|_| "Keystone's answer can't be understood".to_owned());
         answer.or_default()

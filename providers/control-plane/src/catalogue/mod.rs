@@ -27,9 +27,8 @@ use c5c3_kinds::korc::{
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Failure, Progress, Resource, ResourceKind, Use};
 
-use self::korc::{Korc, PROJECT};
+use self::korc::Korc;
 use crate::Recipe;
-use crate::credentials::keystone::Scope;
 use crate::credentials::service_users;
 use crate::graph::Node;
 
@@ -101,7 +100,7 @@ pub fn compose(recipe: &Recipe<'_>, desired: &mut DesiredState) -> Result<Catalo
     let users = users::with_credentials(&korc);
     let credentials = users::handed_out(&korc, &users);
     let exempt = exemptions::wanted(&korc, &users);
-    let answer = korc.answer(Scope::Named(PROJECT.to_owned()), None, credentials, exempt);
+    let answer = korc.answer(credentials, exempt);
     let entries = entries::compose(&mut korc, &imports, &answer);
     let users = users::compose(&mut korc, &imports, &answer, users)?;
     Ok(Catalogue {

@@ -1,7 +1,5 @@
 //! The tenant's first user: a manager of a domain of its own, or an administrator of the cloud.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use c5c3_api::control_plane::{Connection, TenantAccess};
 use c5c3_kinds::korc::{Domain, Made, Project, User};
 use provider_composer::{DesiredState, Failure, Progress, Reason};
@@ -121,9 +119,9 @@ fn roles(
     id: &str,
 ) -> Progress {
     let user = Grantee { name: TENANT, id };
-    let answer = korc.answer(domain.clone(), Some(id), BTreeMap::new(), BTreeSet::new());
+    let answer = korc.roles_of(id, domain.clone());
     let managed = grant(korc, &answer, &user, &[MANAGER], &domain);
-    let answer = korc.answer(project.clone(), Some(id), BTreeMap::new(), BTreeSet::new());
+    let answer = korc.roles_of(id, project.clone());
     let (wanted, revoked): (&[&str], _) = match access {
         TenantAccess::Domain => (&[MEMBER], revoke(korc, &answer, id, &project)),
         TenantAccess::Admin => (&[MEMBER, ADMIN], Progress::Ready),

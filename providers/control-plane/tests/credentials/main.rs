@@ -4,6 +4,7 @@
 
 mod aggregate;
 mod catalogue;
+mod exemptions;
 mod exposure;
 mod restored;
 mod rotation;
