@@ -9,8 +9,13 @@ mod task;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tikv_jemallocator::Jemalloc;
 
 use crate::cli::{Cli, Task};
+
+/// It returns free pages between cached objects to the system, which glibc's allocator keeps.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

@@ -194,3 +194,11 @@ fn the_program_says_what_it_is_and_completes_itself() {
         assert!(script.contains("assume-ready"), "{shell}");
     }
 }
+
+/// Another current folder than the checkout's would leave out `.cargo/config.toml` without a word.
+#[test]
+fn program_has_the_options_of_its_allocator() {
+    let program = fs::read(env!("CARGO_BIN_EXE_c5c3")).unwrap();
+    let options = b"narenas:1,dirty_decay_ms:1000,lg_tcache_max:11,background_thread:true";
+    assert!(program.windows(options.len()).any(|bytes| bytes == options));
+}

@@ -59,7 +59,7 @@ impl Build {
             .context("cargo can't be started")?;
         ensure!(
             built.status.success(),
-            "the program c5c3 doesn't build; a static link also needs the package libc6-dev"
+            "the program c5c3 doesn't build; it needs make and a C compiler, and its static link the package libc6-dev"
         );
         executable(&built.stdout).context("cargo named no executable for c5c3")
     }
@@ -70,6 +70,10 @@ impl Build {
         command.args(self.arguments()).current_dir(folder);
         if self == Self::Release {
             command.env("CARGO_ENCODED_RUSTFLAGS", paths::flags(folder)?);
+            let names = env::vars_os().map(|(name, _)| name);
+            for name in names.filter(changes_c_code) {
+                command.env_remove(name);
+            }
         }
         Ok(command)
     }
@@ -116,6 +120,13 @@ fn is_about_the_caller(name: &OsString) -> bool {
     })
 }
 
+/// Whether crates with C code, ring and jemalloc, take a variable as flags of their compiler or of their build.
+fn changes_c_code(name: &OsString) -> bool {
+    let parts = ["CFLAGS", "CPPFLAGS", "LDFLAGS", "JEMALLOC"];
+    name.to_str()
+        .is_some_and(|name| parts.iter().any(|part| name.contains(part)))
+}
+
 /// The program's path in cargo's JSON messages, one to a line.
 fn executable(messages: &[u8]) -> Option<PathBuf> {
     messages
@@ -156,6 +167,21 @@ mod tests {
         };
         assert!(is_told(Build::Release)? && !is_told(Build::Debug)?);
         Ok(())
+    }
+
+    #[test]
+    fn flags_of_c_code_are_known_by_their_names() {
+        for name in [
+            "CFLAGS",
+            "CFLAGS_x86_64-unknown-linux-gnu",
+            "LDFLAGS",
+            "X86_64_UNKNOWN_LINUX_GNU_JEMALLOC_SYS_WITH_LG_PAGE",
+        ] {
+            assert!(changes_c_code(&name.into()), "{name}");
+        }
+        for name in ["CC", "HOME", "RUSTFLAGS"] {
+            assert!(!changes_c_code(&name.into()), "{name}");
+        }
     }
 
     #[test]
