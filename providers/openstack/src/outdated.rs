@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use c5c3_api::parts::{Common, ExtraConfig};
+use c5c3_api::parts::{Common, GivenOption};
 
 use crate::image;
 use crate::options::{Known, Options};
@@ -27,7 +27,12 @@ pub fn outdated_options(service: &ServiceDefinition, common: &Common) -> Vec<Str
     let next: Vec<(Release, Options)> = next
         .filter_map(|next| Some((next, Options::of(service, next)?)))
         .collect();
-    let change = |(field, section, name): (&str, &str, &str)| {
+    let change = |option: GivenOption<'_>| {
+        let GivenOption {
+            field,
+            section,
+            name,
+        } = option;
         let given = format!("{field} sets [{section}] {name}");
         // One that isn't known is refused.
         let known = options.find(section, name).ok()?;
@@ -60,28 +65,13 @@ pub fn outdated_options(service: &ServiceDefinition, common: &Common) -> Vec<Str
             ))
         })
     };
-    given(common).filter_map(change).collect()
+    common.given_options().filter_map(change).collect()
 }
 
 /// The section and name of an option that was asked for by others.
 fn other_name(known: Known, section: &str, name: &str) -> Option<String> {
     let is_other = (known.section, known.name) != (section, name);
     is_other.then(|| format!("[{}] {}", known.section, known.name))
-}
-
-/// The options that a user gives: field, section and name.
-fn given(common: &Common) -> impl Iterator<Item = (&str, &str, &str)> {
-    let ExtraConfig(extra) = &common.extra_config;
-    let shown = extra.iter().flat_map(|(section, options)| {
-        let names = options.keys();
-        names.map(move |name| ("extraConfig", section.as_str(), name.as_str()))
-    });
-    let secret = common.extra_config_secrets.iter();
-    let secret = secret.map(|given| {
-        let (section, name) = (given.section.as_str(), given.option.as_str());
-        ("extraConfigSecrets", section, name)
-    });
-    shown.chain(secret)
 }
 
 #[cfg(test)]

@@ -34,12 +34,10 @@ impl Recipe<'_> {
     /// [`enables`] returned of each share.
     pub fn disable_new_services(&self, enabling: &[Option<bool>], nova: &mut Overrides) {
         let (section, option) = OPTION;
-        let extra = &mut nova.extra_config.0;
-        let is_given = extra
-            .get(section)
-            .is_some_and(|options| options.contains_key(option));
-        let mut secrets = nova.extra_config_secrets.iter();
-        if is_given || secrets.any(|given| (&*given.section, &*given.option) == OPTION) {
+        if nova
+            .given_options()
+            .any(|given| (given.section, given.name) == OPTION)
+        {
             return;
         }
         let is_disabled = match (enabling.contains(&Some(false)), enabling.contains(&None)) {
@@ -48,7 +46,7 @@ impl Recipe<'_> {
             (false, false) => !enabling.is_empty(),
         };
         if is_disabled {
-            let options = extra.entry(section.to_owned()).or_default();
+            let options = nova.extra_config.0.entry(section.to_owned()).or_default();
             options.insert(option.to_owned(), DISABLED.to_owned());
         }
     }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     list,
     parts::{
-        ApiComponent, Exposure, ExtraConfig, Image, PolicyOverrides, SecretOption, is_default,
+        ApiComponent, Exposure, ExtraConfig, GivenOption, Image, PolicyOverrides, SecretOption,
+        given_options, is_default,
     },
 };
 
@@ -33,6 +34,13 @@ pub struct Overrides {
     /// within.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expose: Option<Exposure>,
+}
+
+impl Overrides {
+    /// The options that the user gives, wherever their values are.
+    pub fn given_options(&self) -> impl Iterator<Item = GivenOption<'_>> {
+        given_options(&self.extra_config, &self.extra_config_secrets)
+    }
 }
 
 /// A service that is one Deployment.

@@ -74,6 +74,44 @@ pub struct SecretOption {
     pub secret_key_ref: SecretKeyRef,
 }
 
+/// An option that a user gives a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GivenOption<'a> {
+    /// The field that gives it.
+    pub field: &'static str,
+    /// Its section.
+    pub section: &'a str,
+    /// Its name.
+    pub name: &'a str,
+}
+
+impl Common {
+    /// The options that the user gives, wherever their values are.
+    pub fn given_options(&self) -> impl Iterator<Item = GivenOption<'_>> {
+        given_options(&self.extra_config, &self.extra_config_secrets)
+    }
+}
+
+/// The options of both fields.
+pub(crate) fn given_options<'a>(
+    extra: &'a ExtraConfig,
+    secrets: &'a [SecretOption],
+) -> impl Iterator<Item = GivenOption<'a>> {
+    let shown = extra.0.iter().flat_map(|(section, options)| {
+        options.keys().map(move |name| GivenOption {
+            field: "extraConfig",
+            section,
+            name,
+        })
+    });
+    let secret = secrets.iter().map(|given| GivenOption {
+        field: "extraConfigSecrets",
+        section: &given.section,
+        name: &given.option,
+    });
+    shown.chain(secret)
+}
+
 impl JsonSchema for ExtraConfig {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "ExtraConfig".into()

@@ -37,7 +37,7 @@ pub use self::{
     autoscaling::Autoscaling,
     bucket::Bucket,
     cache::{Cache, CacheBackend},
-    common::{Common, ExtraConfig, SecretOption},
+    common::{Common, ExtraConfig, GivenOption, SecretOption},
     component::{ApiComponent, Component},
     database::{Database, DatabaseServer},
     deleted_rows::DeletedRows,
@@ -62,6 +62,8 @@ pub use self::{
     tls::{IssuerKind, IssuerRef, Tls},
     topology::{Toleration, Topology},
 };
+
+pub(crate) use self::common::given_options;
 
 /// Whether a value is what it would be if it were left out, and so need not be written.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -17,9 +17,8 @@ const RULES: &str = "security_compliance";
 pub(super) fn wanted(korc: &Korc<'_>, users: &[UserCredentials]) -> BTreeSet<String> {
     let services = korc.recipe.spec().services.as_ref();
     let has_rules = services.is_some_and(|services| {
-        let keystone = &services.keystone.service.overrides;
-        let mut secret = keystone.extra_config_secrets.iter();
-        keystone.extra_config.0.contains_key(RULES) || secret.any(|it| it.section == RULES)
+        let mut given = services.keystone.service.overrides.given_options();
+        given.any(|option| option.section == RULES)
     });
     if !has_rules {
         return BTreeSet::new();

@@ -217,21 +217,15 @@ fn given(
     overrides: &Overrides,
 ) -> BTreeSet<(String, String)> {
     let known = Options::of(service.name, tags.release);
-    let shown = overrides.extra_config.0.iter();
-    let shown = shown.flat_map(|(section, options)| {
-        let options = options.keys();
-        options.map(move |option| (section, option))
-    });
-    let secret = overrides.extra_config_secrets.iter();
-    let secret = secret.map(|given| (&given.section, &given.option));
-    let all = shown.chain(secret);
-    all.map(
-        |(section, option)| match known.map(|known| known.find(section, option)) {
+    let all = overrides.given_options();
+    let called = all.map(|given| {
+        let (section, name) = (given.section, given.name);
+        match known.map(|known| known.find(section, name)) {
             Some(Ok(now)) => (now.section.to_owned(), now.name.to_owned()),
-            Some(Err(_)) | None => (section.clone(), option.clone()),
-        },
-    )
-    .collect()
+            Some(Err(_)) | None => (section.to_owned(), name.to_owned()),
+        }
+    });
+    called.collect()
 }
 
 /// Rules of the control plane, and those of a service, which win.
