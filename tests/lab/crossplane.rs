@@ -57,6 +57,22 @@ impl Release {
         }
     }
 
+    /// The provider-kubernetes beside it: the oldest release beside the oldest, the newest beside the newest.
+    pub(crate) const fn provider(self) -> Tool {
+        match self {
+            Release::V1_20 => Tool::ProviderKubernetesOldest,
+            Release::V2_4 => Tool::ProviderKubernetesNewest,
+        }
+    }
+
+    /// The sources of that provider-kubernetes.
+    pub const fn provider_module(self) -> Module {
+        match self {
+            Release::V1_20 => Module::ProviderKubernetesOldest,
+            Release::V2_4 => Module::ProviderKubernetesNewest,
+        }
+    }
+
     /// How often it looks at what nothing tells it of. 2.4 watches what is composed, and the resources that functions ask for
     /// (crossplane/crossplane, design/one-pager-watching-required-resources.md), so that its default does: at each look, each Usage
     /// writes the object in use.

@@ -154,14 +154,14 @@ fn extracted(module: &str, version: &str) -> Option<PathBuf> {
     (folder.is_dir() && !modules.join(partial).exists()).then_some(folder)
 }
 
-fn pinned(folder: &str) -> PathBuf {
+pub(crate) fn pinned(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tools")
         .join(folder)
 }
 
 /// The version, without its `v`, that a folder's `go.mod` requires of a module.
-fn pinned_version(folder: &Path, module: &str) -> Result<String> {
+pub(crate) fn pinned_version(folder: &Path, module: &str) -> Result<String> {
     let file = folder.join("go.mod");
     let requirements =
         fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -259,6 +259,8 @@ fn succeeded(output: io::Result<Output>, to: &str) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use super::*;
 
     #[test]
@@ -283,6 +285,44 @@ mod tests {
         assert_ne!(named(&older)?, first);
         fs::write(folder.path().join("go.sum"), "other sums")?;
         assert_ne!(named(&Toolchain::pinned())?, first);
+        Ok(())
+    }
+
+    /// The versions that a folder requires of libraries that many tools have, by module.
+    fn libraries(folder: &str) -> Result<Vec<(String, String)>> {
+        let text = fs::read_to_string(pinned(folder).join("go.mod"))?;
+        let lines = text.lines().filter_map(|line| line.strip_prefix('\t'));
+        let pairs = lines.filter_map(|line| line.split_once(" v"));
+        let of = [
+            "golang.org/x/",
+            "google.golang.org/",
+            "k8s.io/",
+            "sigs.k8s.io/",
+        ];
+        let shared = pairs.filter(|(module, _)| of.iter().any(|host| module.starts_with(host)));
+        Ok(shared
+            .map(|(module, version)| (module.to_owned(), version.replace(" // indirect", "")))
+            .collect())
+    }
+
+    /// Go compiles a package anew if it, or one that it imports, has another version.
+    #[test]
+    fn tools_that_share_libraries_require_the_same_versions() -> Result<()> {
+        let groups: [&[&str]; 2] = [
+            &["crossplane-v2", "crossplane-cli"],
+            &["helm", "traefik", "provider-kubernetes-newest"],
+        ];
+        for folders in groups {
+            let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+            for folder in folders {
+                for (module, version) in libraries(folder)? {
+                    found.entry(module).or_default().insert(version);
+                }
+            }
+            assert!(found.contains_key("k8s.io/client-go"), "{found:?}");
+            found.retain(|_, versions| versions.len() > 1);
+            assert!(found.is_empty(), "{folders:?} differ: {found:#?}");
+        }
         Ok(())
     }
 }

@@ -49,8 +49,8 @@ impl Lab {
             Tool::Etcd,
             Tool::KubeApiserver,
             Tool::KubeControllerManager,
-            Tool::ProviderKubernetes,
             release.tool(),
+            release.provider(),
         ] {
             tool.path()?;
         }
@@ -63,7 +63,7 @@ impl Lab {
         )?;
         let (crossplane, provider, (), (), (), (), ()) = tokio::try_join!(
             Crossplane::start(&machine, &management, release),
-            Provider::start(&machine, &management),
+            Provider::start(&machine, &management, release),
             control_plane.install_external_secrets(),
             hypervisor.install_external_secrets(),
             storage.install_external_secrets(),

@@ -8,14 +8,13 @@ use k8s_openapi::ByteString;
 use serde_json::json;
 
 use crate::cluster::Cluster;
-use crate::crossplane::{SYSTEM, on_loopback};
+use crate::crossplane::{Release, SYSTEM, on_loopback};
 use crate::eventually;
 use crate::machine::{Machine, Program};
 use crate::manifests::read_folder;
 use crate::objects::{Kind, SECRET, kind};
 use crate::pki::Authority;
 use crate::probe;
-use crate::tools::{Module, Tool};
 
 /// How long it may take to serve its webhook.
 const READY: Duration = Duration::from_secs(90);
@@ -36,20 +35,27 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Installs its kinds, starts it, and waits until it serves. It needs the namespace that Crossplane lives in.
-    pub async fn start(machine: &Arc<Machine>, management: &Cluster) -> Result<Self> {
+    /// Installs the kinds of the one beside a release of Crossplane, starts it, and waits until it serves. It needs the namespace that Crossplane lives in.
+    pub async fn start(
+        machine: &Arc<Machine>,
+        management: &Cluster,
+        release: Release,
+    ) -> Result<Self> {
         let authority = machine.authority();
-        management.install_provider_kubernetes(authority).await?;
+        management
+            .install_provider_kubernetes(release, authority)
+            .await?;
 
         let folder = machine.folder().join("provider-kubernetes");
         let health = machine.port();
-        let program = Program::new(Tool::ProviderKubernetes.path()?)
+        let program = Program::new(release.provider().path()?)
             .arg("--debug")
             .arg("--enable-watches")
             // By default, 10 minutes. Only PushSecrets and ExternalSecrets that are ready aren't watched, and External Secrets writes
             // their statuses every 30 seconds: each poll that finds a new one has Crossplane apply everything of its claim again.
             .flag("poll", "3m")
             .flag("health-probe-bind-addr", format!("127.0.0.1:{health}"))
+            .env("REMOVE_MANAGED_FIELDS", "true")
             .env("KUBECONFIG", management.kubeconfig_file())
             .env(
                 "TLS_SERVER_CERTS_DIR",
@@ -103,9 +109,13 @@ impl Provider {
 impl Cluster {
     /// Installs provider-kubernetes' custom resource definitions, without the provider; `authority` signs what its webhook
     /// will show.
-    pub async fn install_provider_kubernetes(&self, authority: &Authority) -> Result<()> {
-        let mut definitions =
-            read_folder(&Module::ProviderKubernetes.folder()?.join("package/crds"))?;
+    pub async fn install_provider_kubernetes(
+        &self,
+        release: Release,
+        authority: &Authority,
+    ) -> Result<()> {
+        let sources = release.provider_module().folder()?;
+        let mut definitions = read_folder(&sources.join("package/crds"))?;
         for definition in &mut definitions {
             if let Some(client) = definition
                 .data

@@ -104,13 +104,21 @@ pub const NEWEST_GARDENER: &[Need] = &[Need::Tool(Tool::GardenerNewest)];
 /// What validates Shoots without Gardener's API server.
 pub const SHOOTS: &[Need] = &[Need::Tool(Tool::ShootOldest), Need::Tool(Tool::ShootNewest)];
 
-/// A [`Lab`](crate::Lab) without Crossplane itself and without Gardener.
-pub const LAB: &[Need] = &[
-    Need::Tool(Tool::Etcd),
-    Need::Tool(Tool::KubeApiserver),
-    Need::Tool(Tool::KubeControllerManager),
-    Need::Tool(Tool::ProviderKubernetes),
-];
+/// A [`Lab`](crate::Lab) with Crossplane 1.20, without Gardener.
+pub const LAB_1_20: &[Need] = &lab(Release::V1_20);
+
+/// A [`Lab`](crate::Lab) with Crossplane 2.4, without Gardener.
+pub const LAB_2_4: &[Need] = &lab(Release::V2_4);
+
+const fn lab(release: Release) -> [Need; 5] {
+    [
+        Need::Tool(Tool::Etcd),
+        Need::Tool(Tool::KubeApiserver),
+        Need::Tool(Tool::KubeControllerManager),
+        core(release),
+        Need::Tool(release.provider()),
+    ]
+}
 
 /// A [`Node`](crate::Node).
 pub const NODE: &[Need] = &[
@@ -154,7 +162,6 @@ pub const COMPUTE: &[Need] = &[
 
 /// What a [`CloudSite`](crate::claims::CloudSite) needs beside these, a [`Lab`](crate::Lab) and a [`Node`](crate::Node).
 pub const CLOUD_SITE: &[Need] = &[
-    core(Release::V2_4),
     Need::Tool(Tool::ExternalSecrets),
     Need::Tool(Tool::KubeRouter),
     Need::Tool(Tool::Traefik),

@@ -46,8 +46,10 @@ pub enum Tool {
     CrossplaneV2,
     /// Crossplane 2.5's command line tool.
     CrossplaneCli,
-    /// The provider that applies Objects to other clusters.
-    ProviderKubernetes,
+    /// The provider that applies Objects to other clusters, in the oldest release that this project supports.
+    ProviderKubernetesOldest,
+    /// Its newest release that is tested; see `tests/tools/provider-kubernetes-newest/replaced`.
+    ProviderKubernetesNewest,
     /// The API server of the oldest Gardener that is supported, which serves Shoots.
     GardenerOldest,
     /// The API server of the newest.
@@ -142,7 +144,8 @@ impl Tool {
         CrankV1: "crank-v1" in "crossplane-v1" of ("github.com/crossplane/crossplane" + "/cmd/crank"), CROSSPLANE_V1_VERSION;
         CrossplaneV2: "crossplane-v2" in "crossplane-v2" of ("github.com/crossplane/crossplane/v2" + "/cmd/crossplane"), CROSSPLANE_V2_VERSION;
         CrossplaneCli: "crossplane-cli" in "crossplane-cli" of ("github.com/crossplane/cli/v2" + "/cmd/crossplane"), CROSSPLANE_CLI_VERSION;
-        ProviderKubernetes: "provider-kubernetes" in "provider-kubernetes" of ("github.com/crossplane-contrib/provider-kubernetes" + "/cmd/provider"), &[];
+        ProviderKubernetesOldest: "provider-kubernetes" in "provider-kubernetes" of ("github.com/crossplane-contrib/provider-kubernetes" + "/cmd/provider"), &[];
+        ProviderKubernetesNewest: "provider-kubernetes" in "provider-kubernetes-newest" of ("github.com/crossplane-contrib/provider-kubernetes" + "/cmd/provider"), &[];
         GardenerOldest: "gardener-apiserver" in "gardener" of ("github.com/gardener/gardener" + "/cmd/gardener-apiserver"), &[];
         GardenerNewest: "gardener-apiserver" in "gardener-newest" of ("github.com/gardener/gardener" + "/cmd/gardener-apiserver"), &[];
         ShootOldest: "shoot" in "gardener" of ("github.com/gardener/gardener", "./shoot"), &[];

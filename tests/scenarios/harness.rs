@@ -11,7 +11,7 @@ use lab::{
 use serde_json::json;
 
 use lab::scenario;
-use lab::suite::{CLUSTER, LAB, NEWEST_GARDENER, SHOOTS, Scenario, core};
+use lab::suite::{CLUSTER, LAB_1_20, LAB_2_4, NEWEST_GARDENER, SHOOTS, Scenario};
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
@@ -19,9 +19,9 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 30 s, nothing_but_its_logs_is_left_of_a_scenario_that_fails, []),
     scenario!(Gate, 30 s, waiting_for_a_process_that_ended_stops_at_once, []),
     scenario!(Gate, 30 s, shoots_are_checked_without_a_garden, [SHOOTS]),
-    scenario!(Long, 180 s, on_1_20, [LAB, NEWEST_GARDENER, &[core(Release::V1_20)]]),
-    scenario!(Long, 180 s, on_2_4, [LAB, NEWEST_GARDENER, &[core(Release::V2_4)]]),
-    scenario!(Long, 180 s, in_a_namespace_on_2_4, [LAB, NEWEST_GARDENER, &[core(Release::V2_4)]]),
+    scenario!(Long, 180 s, on_1_20, [LAB_1_20, NEWEST_GARDENER]),
+    scenario!(Long, 180 s, on_2_4, [LAB_2_4, NEWEST_GARDENER]),
+    scenario!(Long, 180 s, in_a_namespace_on_2_4, [LAB_2_4, NEWEST_GARDENER]),
 ];
 
 const CONFIG_MAP: Kind = kind("v1", "ConfigMap");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::ResourceExt;
-use lab::tools::{Module, Tool};
+use lab::tools::Tool;
 use lab::{
     Cluster, Context, Crossplane, DynamicObject, Etcd, Kind, Machine, Program, Release, Result,
     SYSTEM, ensure, eventually, is, kind, output,
@@ -81,7 +81,7 @@ async fn with_packages(
     let etcd = Etcd::start(machine)?;
     let management = Cluster::start(machine, &etcd, "management").await?;
     Crossplane::start(machine, &management, release).await?;
-    serve(machine, cli, packages).await?;
+    serve(machine, release, cli, packages).await?;
     Ok(management)
 }
 
@@ -154,7 +154,13 @@ fn configurations_wait_for_the_function_that_a_person_upgrades() -> Result<()> {
 fn the_function_package_is_an_image_that_holds_all_it_needs() -> Result<()> {
     let packages = packages(None)?;
     lab::on_a_bare_machine(async move |machine| {
-        serve(&machine, Tool::CrossplaneCli, packages.path()).await?;
+        serve(
+            &machine,
+            Release::V2_4,
+            Tool::CrossplaneCli,
+            packages.path(),
+        )
+        .await?;
         let image = format!("{REGISTRY}/c5c3/function-c5c3:{VERSION}");
         run(Command::new(Tool::Crane.path()?).args(["validate", "--remote", &image]))?;
 
@@ -204,7 +210,7 @@ fn packages_by(mut cargo: Command, version: &str, program: Option<Tool>) -> Resu
 }
 
 /// Starts a registry and pushes everything to it, by a command line tool of Crossplane's.
-async fn serve(machine: &Machine, cli: Tool, packages: &Path) -> Result<()> {
+async fn serve(machine: &Machine, release: Release, cli: Tool, packages: &Path) -> Result<()> {
     let program = Program::new(Tool::Crane.path()?)
         .arg("registry")
         .arg("serve")
@@ -216,13 +222,19 @@ async fn serve(machine: &Machine, cli: Tool, packages: &Path) -> Result<()> {
     })
     .await?;
 
+    let module = release.provider_module();
     let provider = machine.folder().join("provider-kubernetes.xpkg");
     run(Command::new(cli.path()?)
         .args(["xpkg", "build", "--package-root"])
-        .arg(Module::ProviderKubernetes.folder()?.join("package"))
+        .arg(module.folder()?.join("package"))
         .arg("--package-file")
         .arg(&provider))?;
-    push(cli, &provider, "contrib/provider-kubernetes:v1.2.1")?;
+    let version = module.version()?;
+    push(
+        cli,
+        &provider,
+        &format!("contrib/provider-kubernetes:v{version}"),
+    )?;
     for name in [
         "function-c5c3",
         "configuration-c5c3-v1",

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
-use crate::suite::{CLOUD_SITE, COMPUTE, EXTERNAL_OPERATORS, LAB, NODE, Need};
+use crate::suite::{CLOUD_SITE, COMPUTE, EXTERNAL_OPERATORS, LAB_2_4, NODE, Need};
 use crate::tools::Tool;
 pub use command::FOLDER;
 use command::{Command, Options};
@@ -31,7 +31,7 @@ use state::State;
 /// What is built before it starts.
 pub const NEEDS: [&[Need]; 6] = [
     NODE,
-    LAB,
+    LAB_2_4,
     EXTERNAL_OPERATORS,
     COMPUTE,
     CLOUD_SITE,

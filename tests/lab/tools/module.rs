@@ -25,10 +25,24 @@ macro_rules! modules {
             /// # Errors
             /// When `go` is missing or can't download it.
             pub fn folder(self) -> Result<PathBuf> {
-                let (folder, module) = match self {$(
-                    Self::$name => ($folder, $path),
-                )*};
+                let (folder, module) = self.pin();
                 golang::sources(folder, module)
+            }
+
+            /// Its version, without the `v`.
+            ///
+            /// # Errors
+            /// When `go.mod` can't be read.
+            pub fn version(self) -> Result<String> {
+                let (folder, module) = self.pin();
+                golang::pinned_version(&golang::pinned(folder), module)
+            }
+
+            /// The folder with its version, and its path.
+            const fn pin(self) -> (&'static str, &'static str) {
+                match self {$(
+                    Self::$name => ($folder, $path),
+                )*}
             }
         }
     };
@@ -39,8 +53,10 @@ modules! {
     CrossplaneV1: "github.com/crossplane/crossplane" in "crossplane-v1";
     /// Crossplane 2.4.
     CrossplaneV2: "github.com/crossplane/crossplane/v2" in "crossplane-v2";
-    /// provider-kubernetes.
-    ProviderKubernetes: "github.com/crossplane-contrib/provider-kubernetes" in "provider-kubernetes";
+    /// provider-kubernetes, the oldest supported release.
+    ProviderKubernetesOldest: "github.com/crossplane-contrib/provider-kubernetes" in "provider-kubernetes";
+    /// provider-kubernetes, the newest release that is tested.
+    ProviderKubernetesNewest: "github.com/crossplane-contrib/provider-kubernetes" in "provider-kubernetes-newest";
     /// Rook, the operator of Ceph.
     Rook: "github.com/rook/rook" in "schemas";
     /// External Secrets.
@@ -65,4 +81,39 @@ modules! {
     KustomizeController: "github.com/fluxcd/kustomize-controller" in "flux";
     /// Flux's HelmReleases.
     HelmController: "github.com/fluxcd/helm-controller" in "flux";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(file: &str) -> Result<String> {
+        let project = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        Ok(std::fs::read_to_string(format!("{project}/{file}"))?)
+    }
+
+    #[test]
+    fn provider_kubernetes_is_tested_in_the_versions_that_the_docs_name() -> Result<()> {
+        let oldest = Module::ProviderKubernetesOldest.version()?;
+        let newest = Module::ProviderKubernetesNewest.version()?;
+        for package in ["configuration-c5c3-v1", "configuration-c5c3-v2"] {
+            let package = read(&format!("package/{package}/crossplane.yaml"))?;
+            assert!(package.contains(&format!("\">=v{oldest}\"")), "{package}");
+        }
+        let documented = format!(
+            "provider-kubernetes {oldest} or newer. Tested are {oldest} with Crossplane 1.20, and {newest} with 2.4."
+        );
+        assert!(
+            read("docs/install.md")?.contains(&documented),
+            "{documented}"
+        );
+        let installed = format!("/provider-kubernetes:v{newest}\n");
+        for file in [
+            "docs/install.md",
+            "examples/gitops/apps/crossplane/packages/provider-kubernetes.yaml",
+        ] {
+            assert!(read(file)?.contains(&installed), "{file}: {installed}");
+        }
+        Ok(())
+    }
 }

@@ -15,22 +15,21 @@ use lab::{FunctionProgram, Garden, Lab, Release, Result};
 use lab::claims::{Generation, Site};
 
 use lab::scenario;
-use lab::suite::{LAB, NEWEST_GARDENER, Need, Scenario, core};
+use lab::suite::{LAB_1_20, LAB_2_4, NEWEST_GARDENER, Need, Scenario};
 use lab::tools::Tool;
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate strict, 600 s, namespaced_resources_on_2_4, [LAB, &[core(Release::V2_4)]]),
-    scenario!(Gate, 300 s, operators::claim_is_reconciled_by_operators, [LAB, &[
-        core(Release::V2_4),
+    scenario!(Gate strict, 600 s, namespaced_resources_on_2_4, [LAB_2_4]),
+    scenario!(Gate, 300 s, operators::claim_is_reconciled_by_operators, [LAB_2_4, &[
         Need::Tool(Tool::Helm),
         Need::Tool(Tool::KubeScheduler),
     ]]),
-    scenario!(Cloud strict, 600 s, hostile_tenant_on_2_4, [LAB, NEWEST_GARDENER, &[core(Release::V2_4)]]),
-    scenario!(Long strict, 600 s, hostile_tenant_on_1_20, [LAB, NEWEST_GARDENER, &[core(Release::V1_20)]]),
-    scenario!(Cloud, 240 s, claims_on_1_20, [LAB, NEWEST_GARDENER, &[core(Release::V1_20)]]),
-    scenario!(Long, 420 s, whole_life_on_1_20, [LAB, NEWEST_GARDENER, &[core(Release::V1_20)]]),
-    scenario!(Long, 240 s, claims_on_2_4, [LAB, NEWEST_GARDENER, &[core(Release::V2_4)]]),
+    scenario!(Cloud strict, 600 s, hostile_tenant_on_2_4, [LAB_2_4, NEWEST_GARDENER]),
+    scenario!(Long strict, 600 s, hostile_tenant_on_1_20, [LAB_1_20, NEWEST_GARDENER]),
+    scenario!(Cloud, 240 s, claims_on_1_20, [LAB_1_20, NEWEST_GARDENER]),
+    scenario!(Long, 420 s, whole_life_on_1_20, [LAB_1_20, NEWEST_GARDENER]),
+    scenario!(Long, 240 s, claims_on_2_4, [LAB_2_4, NEWEST_GARDENER]),
 ];
 
 fn whole_life_on_1_20() -> Result<()> {

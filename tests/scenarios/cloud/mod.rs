@@ -35,7 +35,7 @@ use serde_json::json;
 
 use lab::scenario;
 use lab::suite::{
-    CLOUD_SITE, COMPUTE, EXTERNAL_OPERATORS, LAB, NEWEST_GARDENER, NODE, Need, Scenario,
+    CLOUD_SITE, COMPUTE, EXTERNAL_OPERATORS, LAB_2_4, NEWEST_GARDENER, NODE, Need, Scenario,
 };
 use lab::tools::Tool;
 
@@ -54,7 +54,7 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Service("tempest", "2025.2"),
         Need::Tool(Tool::KubeRouter),
     ]]),
-    scenario!(Cloud alone, 2700 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, NEWEST_GARDENER, EXTERNAL_OPERATORS, COMPUTE, CLOUD_SITE, &[
+    scenario!(Cloud alone, 2700 s, claim::a_claim_becomes_a_cloud, [NODE, LAB_2_4, NEWEST_GARDENER, EXTERNAL_OPERATORS, COMPUTE, CLOUD_SITE, &[
         Need::Service("tempest", "2025.2"),
         Need::Python("keystone"),
     ]]),

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use kube::ResourceExt;
 use lab::claims::{CONTROL_PLANE_CLUSTER, HYPERVISORS, OPENSTACK, STORAGE, text};
-use lab::suite::{FLUX, LAB, Scenario, core};
+use lab::suite::{FLUX, LAB_2_4, Scenario};
 use lab::{
     Cluster, FunctionProgram, Garden, Kind, Lab, Release, Result, ensure, eventually, is, kind,
     minutes, scaled, scenario, throughout_until,
@@ -21,7 +21,7 @@ pub const SCENARIOS: &[Scenario] = &[scenario!(
     Cloud,
     600 s,
     repository_becomes_a_ready_claim_and_is_kept,
-    [LAB, FLUX, &[core(Release::V2_4)]]
+    [LAB_2_4, FLUX]
 )];
 
 const KUSTOMIZATION: Kind = kind("kustomize.toolkit.fluxcd.io/v1", "Kustomization");

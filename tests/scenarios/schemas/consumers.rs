@@ -35,9 +35,9 @@ impl Consumers {
         )?;
         tokio::try_join!(
             claims.install_crossplane(Release::V1_20),
-            claims.install_provider_kubernetes(machine.authority()),
+            claims.install_provider_kubernetes(Release::V1_20, machine.authority()),
             namespaced.install_crossplane(Release::V2_4),
-            namespaced.install_provider_kubernetes(machine.authority()),
+            namespaced.install_provider_kubernetes(Release::V2_4, machine.authority()),
             garden.serve(machine, &etcd, &namespaced),
             control_plane.install_external_secrets(),
             hypervisor.install_external_secrets(),
