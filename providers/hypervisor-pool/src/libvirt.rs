@@ -11,6 +11,8 @@ use crate::drain;
 
 /// The folder of the node with QEMU's certificate of consoles, which libvirt's container copies there (libvirtd.sh).
 const CONSOLES: &str = "/var/lib/libvirt/consoles";
+/// The same with its certificate of migrations. A server started by an earlier pod doesn't see that the volumes of pods change.
+const MIGRATION: &str = "/var/lib/libvirt/migration";
 
 /// Returns the key of the ConfigMap with libvirt's configuration on the nodes of a share, and the ConfigMap.
 pub fn of_share(share: &str, spec: &HypervisorShareSpec) -> (Key, ConfigMap) {
@@ -42,6 +44,7 @@ pub(crate) fn configuration(settings: &Agents) -> ConfigMap {
              vnc_tls_x509_cert_dir = \"{CONSOLES}\"\n\
              vnc_tls_x509_verify = 1\n\
              default_tls_x509_verify = 1\n\
+             migrate_tls_x509_cert_dir = \"{MIGRATION}\"\n\
              migrate_tls_force = 1\n"
         ),
         false => String::new(),

@@ -33,6 +33,9 @@ use crate::traits::NOVA_COMPUTE;
 use crate::working::Hosts;
 use crate::{hold, libvirt, status};
 
+/// Open vSwitch's agent.
+const OPENVSWITCH: &str = "openvswitch";
+
 /// The share's own authority, which signs nothing but the certificate of the share's nodes.
 const AUTHORITY: CertificateAuthority<'_> = CertificateAuthority {
     name: "hypervisor-ca",
@@ -128,7 +131,7 @@ impl<'a> Share<'a> {
         desired.apply(&self.namespace, PROVIDERS, &map);
         let composed: [(&str, &str, Prerequisite<Agent>); 5] = [
             (
-                "openvswitch",
+                OPENVSWITCH,
                 "OpenVSwitchReady",
                 Ok(agents::open_vswitch(settings, images, &lease)),
             ),
@@ -162,7 +165,12 @@ impl<'a> Share<'a> {
         for (name, condition, agent) in composed {
             match agent {
                 Ok(agent) => {
-                    let set = agent.daemon_set(name, self.nodes(name, observed), self.aliases());
+                    // The others connect to nothing in the control plane, and a change would restart them.
+                    let aliases = match name {
+                        OPENVSWITCH | LIBVIRT => Vec::new(),
+                        _ => self.aliases(),
+                    };
+                    let set = agent.daemon_set(name, self.nodes(name, observed), aliases);
                     desired.apply(&self.namespace, name, &set);
                     let rollout = status::rollout(&self.namespace, name, observed);
                     desired.conditions.note(condition, &rollout);

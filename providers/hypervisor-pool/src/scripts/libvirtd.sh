@@ -5,24 +5,28 @@ while sleep 10; do
         while read -r blocks log; do [ "$blocks" -le 32768 ] || truncate --size=0 "$log"; done
 done &
 
-# QEMU reads the certificate of consoles in a folder of the node, because servers outlive this pod and its volumes. Its authority signs for
-# the control plane's proxy, too, and for no other client. Until it is there, the node's own takes its place: then no console opens, and
-# none is without TLS.
-consoles=/var/lib/libvirt/consoles
-taken=
+# QEMU reads certificates in folders of the node, because servers outlive this pod and its volumes: copies those of one folder to another,
+# unless they have the sums `$3`.
+copy() {
+    sums=$(sha256sum "$1/ca.crt" "$1/tls.crt" "$1/tls.key") || return
+    [ "$sums" != "$3" ] || return 0
+    install --directory --group=libvirt-qemu --mode=750 "$2" "$2/new" || return
+    for file in ca.crt:ca-cert.pem tls.crt:server-cert.pem tls.key:server-key.pem tls.crt:client-cert.pem tls.key:client-key.pem; do
+        install --group=libvirt-qemu --mode=440 "$1/${file%:*}" "$2/new/${file#*:}" || return
+    done
+    # The kubelet may have replaced them meanwhile.
+    [ "$(sha256sum "$1/ca.crt" "$1/tls.crt" "$1/tls.key")" = "$sums" ] || return
+    mv -f "$2/new/"* "$2/"
+}
+# The authority of consoles signs for the control plane's proxy, too, and for no other client. Until its certificate is there, the node's own
+# takes its place: then no console opens, and none is without TLS.
 take() {
     from=/etc/libvirt/consoles
     [ -e "$from/tls.key" ] || from=/etc/libvirt/tls
-    sums=$(sha256sum "$from/ca.crt" "$from/tls.crt" "$from/tls.key") || return
-    [ "$sums" != "$taken" ] || return 0
-    install --directory --group=libvirt-qemu --mode=750 "$consoles" "$consoles/new" || return
-    for file in ca.crt:ca-cert.pem tls.crt:server-cert.pem tls.key:server-key.pem; do
-        install --group=libvirt-qemu --mode=440 "$from/${file%:*}" "$consoles/new/${file#*:}" || return
-    done
-    # The kubelet may have replaced them meanwhile.
-    [ "$(sha256sum "$from/ca.crt" "$from/tls.crt" "$from/tls.key")" = "$sums" ] || return
-    mv -f "$consoles/new/"* "$consoles/"
+    copy "$from" /var/lib/libvirt/consoles "$taken"
 }
+# libvirt names this folder to QEMU when a server migrates.
+migrate() { copy /etc/libvirt/tls /var/lib/libvirt/migration "$migrated"; }
 # Servers that run read it when they are told. Those without TLS refuse, and one that is busy is told again in an hour. A QEMU that doesn't
 # answer must not keep the others from it.
 ask() { timeout 60 virsh --quiet --connect qemu:///system "$@"; }
@@ -33,10 +37,14 @@ reload() {
     done
 }
 if [ -d /etc/libvirt/consoles ]; then
+    migrated= taken=
+    until migrate; do sleep 1; done
+    migrated=$sums
     until take; do sleep 1; done
     taken=$sums
     while sleep 3600; do reload || true; done &
     while sleep 5; do
+        if migrate; then migrated=$sums; fi
         if take && [ "$sums" != "$taken" ] && reload; then taken=$sums; fi
     done &
 fi

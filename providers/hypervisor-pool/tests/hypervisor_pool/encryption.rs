@@ -36,6 +36,7 @@ fn consoles_have_another_certificate_than_migrations() {
             "vnc_tls_x509_cert_dir = \"/var/lib/libvirt/consoles\"",
             "vnc_tls_x509_verify = 1",
             "default_tls_x509_verify = 1",
+            "migrate_tls_x509_cert_dir = \"/var/lib/libvirt/migration\"",
             "migrate_tls_force = 1",
         ]
     );

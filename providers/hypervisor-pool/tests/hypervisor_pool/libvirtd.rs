@@ -1,6 +1,7 @@
 //! What libvirt's container does beside libvirt, as a script: keys of Ceph, certificates, and logs of consoles.
 
 mod consoles;
+mod migration;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -30,9 +31,11 @@ const FIRST: &str = "11111111-aaaa-bbbb-cccc-000000000001";
 const SECOND: &str = "22222222-aaaa-bbbb-cccc-000000000002";
 const DEFINED: &str = "run/libvirt/ceph-keys-defined";
 const CERTIFICATE: &str = "etc/libvirt/tls/tls.crt";
-/// The folders with the certificate of the node, and with that of consoles: as the pod gets it, and as QEMU reads it.
+/// The folders with the certificate of the node, and with that of consoles: as the pod gets them.
 const NODE: &str = "etc/libvirt/tls";
 const CONSOLES: &str = "etc/libvirt/consoles";
+/// The folders from which QEMU reads them.
+const MIGRATION: &str = "var/lib/libvirt/migration";
 const READ: &str = "var/lib/libvirt/consoles";
 
 /// Fails while libvirt is down, and else writes what it is told. A server without TLS refuses to reload its certificate, and one that is
@@ -168,10 +171,20 @@ impl Pod {
         fs::rename(self.root.path("new"), self.root.path(file)).unwrap();
     }
 
-    /// What QEMU reads: the authority, the certificate and its key.
+    /// What QEMU reads for consoles: the authority, the certificate and its key.
     fn read(&self) -> [String; 3] {
-        ["ca-cert.pem", "server-cert.pem", "server-key.pem"].map(|file| {
-            let path = self.root.path(&format!("{READ}/{file}"));
+        self.read_as("server", READ)
+    }
+
+    /// What QEMU reads in a folder, as a server or as a client.
+    fn read_as(&self, side: &str, folder: &str) -> [String; 3] {
+        let files = [
+            "ca-cert.pem".to_owned(),
+            format!("{side}-cert.pem"),
+            format!("{side}-key.pem"),
+        ];
+        files.map(|file| {
+            let path = self.root.path(&format!("{folder}/{file}"));
             fs::read_to_string(path).unwrap_or_default()
         })
     }

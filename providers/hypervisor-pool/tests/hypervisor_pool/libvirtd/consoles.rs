@@ -6,14 +6,14 @@ use super::{CONSOLES, NODE, Pod, READ};
 use crate::root::Root;
 
 /// Puts a certificate there.
-fn give(root: &Root, folder: &str, name: &str) {
+pub fn give(root: &Root, folder: &str, name: &str) {
     for (file, text) in ["ca.crt", "tls.crt", "tls.key"].iter().zip(of(name)) {
         root.write(&format!("{folder}/{file}"), &text);
     }
 }
 
 /// The files of a certificate.
-fn of(name: &str) -> [String; 3] {
+pub fn of(name: &str) -> [String; 3] {
     ["authority", "certificate", "key"].map(|file| format!("{file} of {name}"))
 }
 
@@ -64,6 +64,7 @@ fn certificate_of_the_node_stands_in_until_there_is_one_of_consoles() {
 #[test]
 fn servers_are_told_of_a_renewed_certificate_once_libvirt_answers() {
     let pod = Pod::start(|root| {
+        give(root, NODE, "the node");
         give(root, CONSOLES, "consoles");
         root.write("servers", "instance-1\n");
     });
@@ -81,6 +82,7 @@ fn servers_are_told_of_a_renewed_certificate_once_libvirt_answers() {
 #[test]
 fn server_that_does_not_answer_keeps_no_other_from_a_renewed_certificate() {
     let pod = Pod::start(|root| {
+        give(root, NODE, "the node");
         give(root, CONSOLES, "consoles");
         root.write("servers", "stuck\ninstance-1\n");
     });
@@ -94,6 +96,7 @@ fn server_that_does_not_answer_keeps_no_other_from_a_renewed_certificate() {
 #[test]
 fn server_that_was_busy_is_told_of_its_certificate_again() {
     let pod = Pod::start(|root| {
+        give(root, NODE, "the node");
         give(root, CONSOLES, "consoles");
         root.write("servers", "plain\ninstance-1\n");
         root.write("hours", "");
