@@ -22,7 +22,7 @@ mod bare_metal;
 mod networks;
 mod refused;
 mod running;
-mod versions;
+pub mod versions;
 mod workers;
 
 pub use bare_metal::BareMetal;

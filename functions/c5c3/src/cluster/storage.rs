@@ -22,6 +22,7 @@ use crate::ttl::set_ttl;
 mod capacity;
 mod ceph_cluster;
 mod placement_groups;
+mod release;
 mod size;
 
 use size::OSDS_PER_HOST;
@@ -54,7 +55,9 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
 
     let size = size::accepted(&cluster, spec, &consumers, request, response)?;
     let nodes = nodes(&cluster, spec, size.hosts, request)?;
-    let wanted = ceph_cluster::wanted(spec, preset, &nodes.zones, nodes.arbiter.as_deref())?;
+    let release = release::accepted(&preset.image, request);
+    let arbiter = nodes.arbiter.as_deref();
+    let wanted = ceph_cluster::wanted(spec, preset, release.image, &nodes.zones, arbiter)?;
 
     let networking = cluster.networking::<StorageClusterSpec>(spec.network, request, response)?;
     let network = Some(networking.ranges());
@@ -83,7 +86,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let accepted = composed.accept();
     let settled = accepted && composed.all_ready();
     shoot::condition(&shoot, &notes, response);
-    conditions(&ceph, spec, preset, response);
+    conditions(&ceph, spec, preset, release.note, response);
     placement_groups::condition(spec, &ceph.status, &consumers, request, response);
     let was_ready = matches!(claim.status.phase, Some(Phase::Ready | Phase::Expanding));
     let phase = if shoot.status.has_failed() || !accepted && !shoot.exists {
@@ -191,6 +194,7 @@ fn conditions(
     ceph: &Observation<CephClusterStatus>,
     spec: &StorageClusterSpec,
     preset: &CephPreset,
+    note: Option<String>,
     response: &mut Response,
 ) {
     if ceph.exists {
@@ -204,6 +208,9 @@ fn conditions(
             (None, "HEALTH_OK") => (true, Reason::Ready, String::new()),
             (None, _) => (true, Reason::Ready, reports(&ceph.status.ceph)),
         };
+        let said = [message, note.unwrap_or_default()];
+        let said = said.into_iter().filter(|said| !said.is_empty());
+        let message = said.collect::<Vec<_>>().join("; ");
         transitions::set(response, "CephReady", holds, reason, message);
     } else {
         transitions::await_turn(response, "CephReady", "it comes after the Shoot");

@@ -155,7 +155,9 @@ impl Recipe<'_> {
         composed: &Composed<'_>,
     ) -> BTreeMap<&'static str, String> {
         let is_there = |pool: &Rbd| {
-            storage.pools.contains(pool) || composed.exists(&pool.resource(&storage.cluster))
+            let resource = pool.resource(&storage.cluster);
+            let is_wanted = storage.pools.contains(pool) && !composed.is_foreign(&resource);
+            is_wanted || composed.exists(&resource) && composed.owns(&resource)
         };
         let readable = |pool: Rbd| match client {
             Client::Cinder | Client::Nova => pool == Rbd::Images,
@@ -189,11 +191,15 @@ impl Recipe<'_> {
         let own = profiles("profile rbd", &writable);
         let mut osd = own.clone();
         osd.extend(profiles("profile rbd-read-only", &readable));
-        BTreeMap::from([
+        let caps = [
             ("mgr", own.join(", ")),
             ("mon", "profile rbd".to_owned()),
             ("osd", osd.join(", ")),
-        ])
+        ];
+        // Rook refuses empty ones, and would leave the user the rights that it has.
+        caps.into_iter()
+            .filter(|(_, caps)| !caps.is_empty())
+            .collect()
     }
 
     fn filesystem(

@@ -231,6 +231,24 @@ fn a_running_claim_keeps_what_it_owns_when_a_new_pool_has_its_name() {
 }
 
 #[test]
+fn user_in_ceph_has_no_rights_in_a_pool_of_another_owner() {
+    let (mut call, running) = openstack::call("internal-prod").running();
+    let pool = "ephemeral-st-pool-a";
+    let theirs = owned_by(running.manifest(pool), Some("other"), Some("z/z"));
+    let caps = |outcome: &Outcome| {
+        let user = outcome.manifest("client-nova-st-pool-a");
+        user["spec"]["caps"]["osd"].as_str().unwrap().to_owned()
+    };
+    assert!(caps(&call.run()).contains("-ephemeral"));
+    call.observed.remove(pool);
+    let asked = call.run();
+    let outcome = taken(call, &asked, pool, theirs).run();
+    assert_eq!(accepted(&outcome).1, "NameTaken");
+    assert!(!caps(&outcome).contains("-ephemeral"), "{}", caps(&outcome));
+    assert!(caps(&outcome).contains("-volumes"), "{}", caps(&outcome));
+}
+
+#[test]
 fn a_restored_claim_adopts_only_what_the_platform_team_hands_over() {
     let (call, running) = openstack::call("customer-b-staging").running();
     let mut call = call.applied(&running, well);

@@ -23,13 +23,14 @@ const DATA_NODE: &str = "node-role.kubernetes.io/storage";
 /// Label of a node that names its zone.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// The CephCluster that a pool wants: its data in `zones`, and in a stretched pool a monitor that only votes in `arbiter`.
+/// The CephCluster that a pool wants, of an image: its data in `zones`, and in a stretched pool a monitor that only votes in `arbiter`.
 ///
 /// # Errors
 /// The pool has too few hosts for its monitors or copies.
 pub fn wanted(
     spec: &StorageClusterSpec,
     preset: &CephPreset,
+    image: String,
     zones: &[String],
     arbiter: Option<&str>,
 ) -> Result<CephCluster, Fatal> {
@@ -57,9 +58,7 @@ pub fn wanted(
         },
     };
     Ok(CephCluster {
-        ceph_version: CephVersion {
-            image: preset.image.clone(),
-        },
+        ceph_version: CephVersion { image },
         data_dir_host_path: "/var/lib/rook",
         mon: monitors(zones, arbiter),
         mgr: Mgr { count: 2 },

@@ -19,6 +19,31 @@ fn ceph_has_the_disks_and_the_encryption_that_the_claim_asks_for() {
     assert_eq!(outcome.status["capacity"]["total"], "1048576Gi");
 }
 
+/// Ceph's daemons don't read what those of a later release have written.
+#[test]
+fn ceph_keeps_its_release_when_the_composition_returns_to_an_earlier_one() {
+    let (mut call, outcome) = running("st-pool-a");
+    let image =
+        |outcome: &Outcome| outcome.manifest("ceph")["spec"]["cephVersion"]["image"].clone();
+    let present = image(&outcome);
+    let observed = call.observed.get_mut("ceph").unwrap();
+    let ceph = &mut observed["status"]["atProvider"]["manifest"]["status"]["ceph"];
+    ceph["versions"] = json!({"overall": {"ceph version 20.2.5 (5a1d0c) tentacle (stable)": 20}});
+    call.input.as_mut().unwrap()["ceph"]["image"] = json!("mirror.example.com/ceph:v19.2.3");
+    let held = call.run();
+    assert_eq!(image(&held), present);
+    let (status, _, message) = &held.conditions["CephReady"];
+    assert_eq!(status, "True");
+    assert!(
+        message.contains("can't return to mirror.example.com/ceph:v19.2.3"),
+        "{message}"
+    );
+    call.input.as_mut().unwrap()["ceph"]["image"] = json!("mirror.example.com/ceph:v99.2.0");
+    let raised = call.run();
+    assert_eq!(image(&raised), "mirror.example.com/ceph:v99.2.0");
+    assert_eq!(raised.conditions["CephReady"].2, "");
+}
+
 #[rstest]
 #[case::not_for_a_little("HEALTH_OK", 1025, "1024Gi")]
 #[case::for_much("HEALTH_OK", 11_511, "11511Gi")]
