@@ -28,8 +28,6 @@ pub enum Former {
 
 /// How far a cell has come.
 pub struct State {
-    /// Its name.
-    pub name: String,
     /// Whether its database is of the release.
     pub synced: Progress,
     /// Whether it is mapped in Nova's API database.
@@ -55,7 +53,7 @@ impl Cell<'_> {
         let (database, bus) = (self.database.as_ref(), self.bus.as_ref());
         let database = database.map_err(Clone::clone)?;
         let bus = bus.map_err(Clone::clone)?;
-        let (service, name) = (facts.service, self.spec.name.clone());
+        let service = facts.service;
         let files = facts
             .tasks(api, database, Some(bus))
             .compose(service, desired);
@@ -68,9 +66,8 @@ impl Cell<'_> {
             often: format!("the database {place} can't be reached or refuses user or password"),
         };
         let synced = jobs.once(&sync, desired);
-        let mapped = map(&name, former, &files, api, tables, jobs, desired);
+        let mapped = map(&self.spec.name, former, &files, api, tables, jobs, desired);
         Ok(State {
-            name,
             synced,
             mapped,
             mapping: files.name,

@@ -1,6 +1,6 @@
 //! Nova, as the steps of its recipe look at it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::nova::{NovaSpec, NovaStatus};
 use provider_composer::Progress;
@@ -26,6 +26,8 @@ pub struct Recipe<'a> {
     pub continued: BTreeSet<&'a str>,
     /// How far each cell has come, those that are being removed last.
     pub states: Vec<(String, Progress)>,
+    /// What Nova's API database was last told of each cell.
+    pub mappings: BTreeMap<String, String>,
     /// Whether nova-compute of all hosts runs the release, once that is observed.
     pub computes: Progress,
     /// The cells whose hypervisors aren't told to run the release, each with what that waits for.

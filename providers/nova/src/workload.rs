@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::nova::CellStatus;
 use provider_composer::{DesiredState, Lookup, Progress, Reason};
 use provider_openstack::{
     Files, Migrations, NOVA, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER, Pods,
@@ -60,13 +61,17 @@ impl Recipe<'_> {
                 Ok(State { mapped, .. }) => mapped.clone(),
                 Err(pending) => pending.clone(),
             };
-            if self.waits_for(name) {
+            if self.waits_for(name, &state) {
                 keep_first_unready(&mut pending, &reached);
             }
-            if let Ok(state) = &state
-                && state.mapped.is_ready()
-            {
-                mappings.insert(state.name.clone(), state.mapping.clone());
+            let mapping = match &state {
+                Ok(state) if state.mapped.is_ready() => Some(state.mapping.clone()),
+                // Without it, the pods would be replaced now, and again once the cell is mapped.
+                _ => self.known(name).and_then(|known| known.mapping.clone()),
+            };
+            if let Some(mapping) = mapping {
+                mappings.insert(name.clone(), mapping.clone());
+                self.mappings.insert(name.clone(), mapping);
             }
             pods.extend(self.cell(facts, cell, state, desired));
             if service.upgrades() {
@@ -100,14 +105,24 @@ impl Recipe<'_> {
         })
     }
 
-    /// Whether the pods outside cells wait for a cell: for those that they knew before, and for all before they first start.
-    fn waits_for(&self, cell: &str) -> bool {
-        let known = self
-            .status
-            .cells
-            .iter()
-            .any(|known| known.name == cell && known.status.as_deref() == Some("Ready"));
-        known || self.service.installed.is_none()
+    /// What was last observed of a cell.
+    fn known(&self, cell: &str) -> Option<&CellStatus> {
+        self.status.cells.iter().find(|known| known.name == cell)
+    }
+
+    /// Whether the pods outside cells wait for a cell: for those that worked, or that are mapped anew, and for all before they first start.
+    fn waits_for(&self, cell: &str, state: &Prerequisite<State>) -> bool {
+        let is_mapping = matches!(
+            state,
+            Ok(State {
+                mapped: Progress::Waiting { .. },
+                ..
+            })
+        );
+        let waits = |known: &CellStatus| {
+            known.status.as_deref() == Some("Ready") || known.mapping.is_some() && is_mapping
+        };
+        self.known(cell).is_some_and(waits) || self.service.installed.is_none()
     }
 
     /// What the pods outside cells run.

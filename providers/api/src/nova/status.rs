@@ -41,4 +41,7 @@ pub struct CellStatus {
     /// Hosts that are up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute_nodes: Option<u32>,
+    /// What Nova's API database was last told of the cell: the Secret that its mapping was made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mapping: Option<String>,
 }
