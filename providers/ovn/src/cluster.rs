@@ -19,7 +19,7 @@ use provider_composer::{
     Composer, Custom, DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Resource,
     Subject, Use,
 };
-use provider_openstack::{after, progress};
+use provider_openstack::after;
 
 use crate::encryption::Encryption;
 use crate::member::Members;
@@ -84,9 +84,10 @@ impl Composer for OvnCluster {
         if configured.is_err() {
             network.keep_secret(desired);
         }
-        desired
-            .conditions
-            .note("AgentsConfigured", &progress(&configured));
+        desired.conditions.note(
+            "AgentsConfigured",
+            &configured.unwrap_or_else(|waits| waits),
+        );
         if let Some(backup) = &subject.spec.backup {
             network.backup(backup, encryption, observed, desired);
         }

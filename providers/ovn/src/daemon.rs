@@ -84,6 +84,24 @@ impl Network<'_> {
         }
     }
 
+    /// Whether nodes may be sent to relays, where there are to be any.
+    pub(crate) fn relays(&self, observed: &ObservedState<'_>) -> Progress {
+        if self.spec.relay.replicas == 0 {
+            return Progress::Ready;
+        }
+        let name = self.named("sb-relay");
+        match observed.get::<Deployment>(self.namespace, &name) {
+            Lookup::Found(live) if available(&live) > 0 => Progress::Ready,
+            Lookup::Found(_) | Lookup::Missing => Progress::waiting(
+                Reason::WaitingFor("Pods"),
+                format!(
+                    "waits for a ready pod of the Deployment {name}, before nodes connect to it"
+                ),
+            ),
+            Lookup::Unknown(message) => Progress::Unknown { message },
+        }
+    }
+
     fn daemon(
         &self,
         daemon: &Daemon<'_>,

@@ -4,7 +4,9 @@ use c5c3_api::hypervisor::AGENTS;
 use c5c3_api::ovn_chassis::OvnChassisSpec;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Node, Secret};
-use provider_composer::{Custom, DesiredState, Key, Lookup, ObservedState, Resource, label_pairs};
+use provider_composer::{
+    Custom, DesiredState, Key, Lookup, ObservedState, Progress, Resource, label_pairs,
+};
 use provider_openstack::Prerequisite;
 
 use crate::encryption::Encryption;
@@ -34,7 +36,7 @@ impl Network<'_> {
         }
     }
 
-    /// Composes the Secret with what nodes are told of OVN. The release in it changes when northd runs the new image: an
+    /// Composes the Secret with what nodes are told of OVN. Until a relay answers, nodes that have a database keep it. The release in it changes when northd runs the new image: an
     /// ovn-controller waits for a northd of its own version (`ovn-match-northd-version`, ovn-controller(8)).
     ///
     /// # Errors
@@ -45,7 +47,7 @@ impl Network<'_> {
         image: Option<String>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Prerequisite<()> {
+    ) -> Prerequisite<Progress> {
         let name = self.named(COMPONENT);
         let secret = observed.get::<Secret>(self.namespace, &name).optional()?;
         let before = secret.and_then(|secret| secret.body.data);
@@ -59,15 +61,20 @@ impl Network<'_> {
             Some(before) if !is_new => before,
             _ => value(tag(&self.spec.ovn_image).to_owned()),
         };
+        let relays = self.relays(observed);
+        let remote = match before("remote") {
+            Some(before) if !relays.is_ready() => before,
+            _ => value(self.remote()),
+        };
         let mut secret = self.secret(COMPONENT, node.as_ref());
         let labels = secret.metadata.labels.get_or_insert_default();
         labels.insert(AGENTS.to_owned(), "ovn".to_owned());
         secret.data.get_or_insert_default().extend([
-            ("remote".to_owned(), value(self.remote())),
+            ("remote".to_owned(), remote),
             ("release".to_owned(), release),
         ]);
         desired.apply(self.namespace, &name, &secret);
-        Ok(())
+        Ok(relays)
     }
 
     /// Leaves the Secret as it is.

@@ -6,6 +6,7 @@ mod chassis;
 mod gauges;
 mod killed;
 mod members;
+mod relays;
 mod stage;
 
 use c5c3_kinds::{Manifest, cert_manager::Certificate};
@@ -51,6 +52,8 @@ fn ovn_cluster_is_composed() {
     stage.node("node-1", hypervisor());
     stage.node("node-2", json!({}));
     stage.serve();
+    stage.is_available("ovn-sb-relay");
+    stage.reconcile();
     let given = [
         subject(),
         key::<Secret>("ovn-tls"),

@@ -142,13 +142,18 @@ impl Stage {
     }
 
     pub fn northd_is_available(&mut self) {
-        let northd = key::<Deployment>("ovn-northd");
-        let live = self.cluster.get(&northd).unwrap();
+        self.is_available("ovn-northd");
+    }
+
+    /// Lets two pods of a Deployment be available.
+    pub fn is_available(&mut self, deployment: &str) {
+        let key = key::<Deployment>(deployment);
+        let live = self.cluster.get(&key).unwrap();
         let status = json!({
             "observedGeneration": live["metadata"]["generation"],
             "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2,
         });
-        self.cluster.set_status(&northd, status);
+        self.cluster.set_status(&key, status);
     }
 
     /// Three members of each database and northd.
