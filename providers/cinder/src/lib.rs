@@ -186,6 +186,7 @@ fn workload(
         pods,
         application_credential: Some(facts.access.id().to_owned()),
         agents: None,
+        outdated: None,
     }
 }
 

@@ -141,6 +141,7 @@ fn workload(
         }],
         application_credential: Some(access.id().to_owned()),
         agents: None,
+        outdated: None,
     }
 }
 

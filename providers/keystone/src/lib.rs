@@ -153,6 +153,7 @@ fn workload(
         }],
         application_credential: None,
         agents: None,
+        outdated: None,
     })
 }
 

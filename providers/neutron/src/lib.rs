@@ -171,6 +171,7 @@ fn workload(spec: &NeutronSpec, (program, database, bus, access, ovn): Parts<'_>
         pods,
         application_credential: Some(access.id().to_owned()),
         agents: None,
+        outdated: None,
     }
 }
 

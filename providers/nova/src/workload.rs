@@ -46,6 +46,7 @@ impl Recipe<'_> {
         keep_first_unready(&mut pending, &mapped);
         mappings.insert("cell0".to_owned(), cell0.name.clone());
 
+        let mut unmapped = mapped;
         let mut pods = Vec::new();
         for cell in self.cells {
             let name = &cell.spec.name;
@@ -54,6 +55,9 @@ impl Recipe<'_> {
                 false => Former::Checked,
             };
             let state = cell.map(facts, control.api, &tables, former, jobs, desired);
+            if let Ok(state) = &state {
+                keep_first_unready(&mut unmapped, &state.mapped);
+            }
             let reached = match &state {
                 Ok(State { synced, mapped, .. }) if !synced.is_ready() || mapped.is_ready() => {
                     synced.clone()
@@ -102,6 +106,7 @@ impl Recipe<'_> {
             migrations: Migrations(migrations),
             application_credential: Some(facts.access.id().to_owned()),
             agents: self.agents(facts.access.id(), desired),
+            outdated: Some(unmapped).filter(|unmapped| !unmapped.is_ready()),
         })
     }
 

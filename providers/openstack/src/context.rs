@@ -55,6 +55,8 @@ pub struct Workload {
     /// What agents on hypervisors wait for until they have the present configuration. They have users of message buses, but not of
     /// databases.
     pub agents: Option<Progress>,
+    /// What else, beside pods, Jobs and agents, still has an earlier configuration, as another system does until it is told.
+    pub outdated: Option<Progress>,
 }
 
 impl<'a> ComponentState<'a> {
@@ -220,6 +222,7 @@ impl<'a> ServiceContext<'a> {
         self.roll(&workload, desired);
         let outdated = self.jobs.outdated_run(desired);
         let outdated = outdated.or_else(|| former_part(service, desired));
+        let outdated = outdated.or_else(|| workload.as_ref().ok()?.outdated.clone());
         let settled = outdated.is_none() && self.is_settled(desired);
         let agents = workload.as_ref().ok();
         let agents = agents.and_then(|workload| workload.agents.as_ref());

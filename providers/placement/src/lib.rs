@@ -79,5 +79,6 @@ fn workload(
         )],
         application_credential: Some(access.id().to_owned()),
         agents: None,
+        outdated: None,
     }
 }

@@ -8,6 +8,7 @@ use provider_composer::{Custom, Resource};
 use provider_openstack_fixtures::{Cluster, documents};
 use serde_json::{Value, json};
 
+use crate::cells::refuse;
 use crate::{NOVA, change, configuration, replace_application_credential, running};
 
 /// Nova with users of MariaDB and RabbitMQ that the operator creates, and a hypervisor pool whose agents have the present ones.
@@ -33,11 +34,15 @@ fn report(cluster: &mut Cluster, configuration: &str) {
 }
 
 fn rotate(cluster: &mut Cluster, type_: &str) {
+    ask_for_next(cluster, type_);
+    cluster.settle(&NOVA, "nova");
+}
+
+fn ask_for_next(cluster: &mut Cluster, type_: &str) {
     let spec = json!({ "targetServiceUser": "nova", "rotationType": type_ });
     let status = json!({ "nextCredentialRef": { "name": "nova-2" } });
     let rotation = json!({ "spec": spec, "status": status });
     cluster.put::<Custom<CredentialRotationSpec>>("nova", rotation);
-    cluster.settle(&NOVA, "nova");
 }
 
 fn names<T: Resource>(cluster: &Cluster) -> Vec<&str> {
@@ -89,6 +94,19 @@ fn user_of_a_message_bus_stays_until_the_agents_of_all_pools_have_the_next_one()
         cluster.condition(&NOVA, "nova", "ComputesConfigured").0,
         "True"
     );
+}
+
+/// Nova's API database has the URLs of a cell, with its users, until the Job that maps the cell has succeeded.
+#[test]
+fn former_users_stay_until_all_cells_are_mapped_with_the_next_ones() {
+    let mut cluster = with_agents();
+    ask_for_next(&mut cluster, "databaseUser");
+    refuse(&mut cluster, "cell1");
+    let both = json!({ "numbers": [1, 2] });
+    assert_eq!(*status(&cluster, "databaseUsers"), both);
+    let (replaced, _, message) = cluster.condition(&NOVA, "nova", "DatabaseUsersReplaced");
+    assert_eq!(replaced, "False");
+    assert!(message.contains("cell-map"), "{message}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn mapping(cluster: &Cluster, cell: &str) -> Option<String> {
 }
 
 /// Has the Job that maps a cell fail.
-fn refuse(cluster: &mut Cluster, cell: &str) {
+pub fn refuse(cluster: &mut Cluster, cell: &str) {
     let found = (0..10).find_map(|_| {
         cluster.compose(&NOVA, "nova").unwrap();
         let found = mapping(cluster, cell);
