@@ -5,6 +5,7 @@ mod access;
 mod consumers;
 pub mod control_plane;
 pub mod hypervisor;
+mod marked;
 mod shoot;
 pub mod storage;
 

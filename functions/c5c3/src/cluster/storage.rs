@@ -53,7 +53,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     }
     let consumers = cluster.consumers(spec, &claim.status.consumers, request, response)?;
 
-    let size = size::accepted(&cluster, spec, &consumers, request, response)?;
+    let size = size::accepted(&cluster, &claim, &consumers, request, response)?;
     let nodes = nodes(&cluster, spec, size.hosts, request)?;
     let release = release::accepted(&preset.image, request);
     let arbiter = nodes.arbiter.as_deref();

@@ -8,18 +8,21 @@ use function_protocol::{Fatal, Request, Response};
 
 use super::{HYPERVISOR, POOL};
 use crate::cluster::Cluster;
+use crate::cluster::marked::{self, Choice};
 use crate::cluster::shoot::{LastSize, divided};
 use crate::cluster::size_accepted;
-use crate::composite::{Composite, MACHINES_MARKED};
+use crate::composite::Composite;
 use crate::observed::Observation;
 use crate::pools::promised;
 
-/// Annotation of a machine by which machine-controller-manager deletes it before others (gardener/machine-controller-manager,
-/// pkg/util/provider/machineutils: `MachinePriority`).
-const PRIORITY: &str = "machinepriority.machine.sapcloud.io";
-
 /// How many nodes a message names.
 const NAMED: usize = 10;
+
+/// Which machines a person may mark.
+const CHOICE: Choice = Choice {
+    loses: "servers",
+    of: "nodes without a lease",
+};
 
 /// The number of machines in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +64,14 @@ pub fn accepted(
     };
     let pool: Observation<HypervisorPoolStatus> = Observation::of(request.observed().get(POOL));
     let pool = pool.synced.then_some(&pool.status);
-    let marked = claim.metadata.machines_marked();
     let removable = pool.map_or(&[][..], |pool| &pool.removable);
     let groups = pool.and_then(|pool| groups(spec, &last, pool));
     let obstacle = match &groups {
         _ if spec.workers >= last.minimum && spec.max_workers >= last.maximum => None,
-        Some(groups) => in_use(groups).or_else(|| unmarked(groups, removable, marked)),
+        Some(groups) => in_use(groups).or_else(|| {
+            let unmarked = marked::unmarked(&deleted(groups), &CHOICE, &claim.metadata)?;
+            Some(unmarked + &candidates(removable))
+        }),
         None => Some(
             "the HypervisorPool doesn't report how many nodes of each group of machines are in use"
                 .to_owned(),
@@ -90,7 +95,10 @@ pub fn accepted(
             spec.workers, spec.max_workers
         ))
     } else {
-        Ok(outdated(marked, groups.as_deref()))
+        let deleted = groups.as_deref().map(deleted);
+        Ok(deleted.map_or_else(String::new, |deleted| {
+            marked::outdated(&deleted, &claim.metadata)
+        }))
     };
     size_accepted(size, response);
     Ok(Size { minimum, maximum })
@@ -131,6 +139,15 @@ fn groups<'a>(
     Some(groups.collect())
 }
 
+/// The machines that Gardener deletes.
+fn deleted<'a>(groups: &'a [Group<'a>]) -> Vec<marked::Group<'a>> {
+    let deleted = groups.iter().map(|group| marked::Group {
+        name: group.name,
+        deleted: group.deleted,
+    });
+    deleted.collect()
+}
+
 /// Why a smaller pool would be smaller than what is in use.
 fn in_use(groups: &[Group<'_>]) -> Option<String> {
     let group = groups.iter().find(|group| group.in_use > group.limit)?;
@@ -151,32 +168,6 @@ fn in_use(groups: &[Group<'_>]) -> Option<String> {
     ))
 }
 
-/// Why Gardener would delete machines that no person has chosen.
-fn unmarked(groups: &[Group<'_>], removable: &[String], marked: Option<&str>) -> Option<String> {
-    let deleted = groups.iter().map(|group| group.deleted);
-    let deleted = deleted.fold(0, u32::saturating_add);
-    if deleted == 0 || marked.and_then(|marked| marked.parse().ok()) == Some(deleted) {
-        return None;
-    }
-    let of_groups: Vec<String> = groups
-        .iter()
-        .filter(|group| group.deleted > 0)
-        .map(|group| format!("{} of the group {}", group.deleted, group.name))
-        .collect();
-    let of_groups = match groups {
-        [_] => String::new(),
-        _ => format!(" ({})", of_groups.join(", ")),
-    };
-    let now = marked.map_or_else(String::new, |marked| {
-        format!("; {MACHINES_MARKED} is {marked} now")
-    });
-    Some(format!(
-        "Gardener would delete {deleted} machines{of_groups}, the oldest first, whatever servers they have; annotate as many machines \
-         of nodes without a lease with {PRIORITY}=1, and then this resource with {MACHINES_MARKED}={deleted}{now}{}",
-        candidates(removable)
-    ))
-}
-
 /// The first nodes whose machines may be deleted.
 fn candidates(removable: &[String]) -> String {
     let named = removable.iter().take(NAMED).map(String::as_str);
@@ -187,17 +178,5 @@ fn candidates(removable: &[String]) -> String {
         _ => format!(
             "; these nodes have none: {named}, and others in status.removable of the HypervisorPool"
         ),
-    }
-}
-
-/// A hint that the annotation counts machines which are deleted by now: it would let Gardener choose the machines of a later, smaller
-/// size.
-fn outdated(marked: Option<&str>, groups: Option<&[Group<'_>]>) -> String {
-    let marked = marked.filter(|marked| *marked != "0");
-    match (marked, groups) {
-        (Some(marked), Some(groups)) if groups.iter().all(|group| group.deleted == 0) => format!(
-            "{MACHINES_MARKED} is {marked}, and no machine is left to delete: remove the annotation"
-        ),
-        _ => String::new(),
     }
 }

@@ -232,7 +232,8 @@ impl Cluster<'_> {
         Ok(LastSize {
             minimum: sum(|group| group.minimum),
             maximum: sum(|group| group.maximum),
-            groups: groups.iter().map(|group| group.name.clone()).collect(),
+            minima: groups.iter().map(|group| group.minimum).collect(),
+            groups: groups.into_iter().map(|group| group.name).collect(),
         })
     }
 
@@ -331,6 +332,8 @@ impl GardenerPreset {
 pub struct LastSize {
     /// Names of the groups.
     pub groups: Vec<String>,
+    /// Fewest machines of each group.
+    pub minima: Vec<u32>,
     /// Fewest machines.
     pub minimum: u32,
     /// Most machines.

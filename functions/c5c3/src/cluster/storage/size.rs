@@ -1,19 +1,28 @@
 //! How many hosts a storage pool has: never fewer than hold data.
 
-use c5c3_api::{Consumer, StorageClusterSpec};
+use c5c3_api::{Consumer, StorageClusterSpec, StorageClusterStatus};
 use c5c3_kinds::ceph::CephClusterStatus;
 use function_protocol::{Fatal, Request, Response};
 use serde::Deserialize;
 
 use super::{CEPH, DATA};
 use crate::cluster::Cluster;
+use crate::cluster::marked::{self, Choice};
+use crate::cluster::shoot::{LastSize, divided};
 use crate::cluster::size_accepted;
+use crate::composite::Composite;
 use crate::manifest::ObjectMeta;
 use crate::observed::{Observation, last_composed};
 
 /// Annotation of the CephCluster with the most OSDs that a host of the pool has. `ceph.osdCount` isn't that number: it may be raised
 /// without any host getting disks.
 pub const OSDS_PER_HOST: &str = "c5c3.io/osds-per-host";
+
+/// Which machines a person may mark.
+const CHOICE: Choice = Choice {
+    loses: "data",
+    of: "hosts without OSDs",
+};
 
 /// The size of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,19 +59,25 @@ struct DeviceSet {
     count: u32,
 }
 
-/// The size of a pool. It is made smaller only once Ceph has no disks any more on the hosts that would go, since Gardener
-/// chooses them.
+/// The size of a pool. It is made smaller only once Ceph has so few disks that the hosts that would go may have none, and a person has marked
+/// as many machines in each group as Gardener would delete.
 ///
 /// # Errors
 /// The observed Shoot or CephCluster isn't one.
 pub fn accepted(
     cluster: &Cluster<'_>,
-    spec: &StorageClusterSpec,
+    claim: &Composite<StorageClusterSpec, StorageClusterStatus>,
     consumers: &[Consumer],
     request: &Request,
     response: &mut Response,
 ) -> Result<Size, Fatal> {
-    let last = cluster.last_size(request, DATA)?.minimum;
+    let spec = &claim.spec;
+    let LastSize {
+        groups,
+        minima,
+        minimum: last,
+        ..
+    } = cluster.last_size(request, DATA)?;
     let ceph: Observation<CephClusterStatus> = Observation::of(request.observed().get(CEPH));
     let osds = ceph.status.osds();
     let composed: Option<Composed> = last_composed(request, CEPH)?;
@@ -74,15 +89,30 @@ pub fn accepted(
         .filter_map(|consumer| consumer.min_hosts)
         .max();
     let least = holding.max(copies.unwrap_or_default()).min(last);
-    let (hosts, accepted) = if spec.workers >= least {
-        (spec.workers, Ok(String::new()))
+    let sizes = divided(spec.workers, groups.len());
+    let groups = groups.iter().zip(minima.iter().zip(sizes));
+    let groups = groups.map(|(name, (last, size))| marked::Group {
+        name,
+        deleted: last.saturating_sub(size),
+    });
+    let groups: Vec<marked::Group<'_>> = groups.collect();
+    let obstacle = if spec.workers < least {
+        Some(format!(
+            "{least} hosts hold data or are needed for copies; the pool keeps {last}: remove the OSDs of the other hosts from Ceph first, \
+             or raise spec.workers"
+        ))
+    } else if spec.workers < last {
+        let unmarked = marked::unmarked(&groups, &CHOICE, &claim.metadata);
+        unmarked.map(|unmarked| format!("the pool keeps {last}: {unmarked}"))
     } else {
-        let refusal = format!(
-            "spec.workers is {}, and {least} hosts hold data or are needed for copies; the pool keeps {last}: remove the OSDs of \
-             the other hosts from Ceph first, or raise spec.workers",
-            spec.workers
-        );
-        (last, Err(refusal))
+        None
+    };
+    let (hosts, accepted) = match obstacle {
+        None => (spec.workers, Ok(marked::outdated(&groups, &claim.metadata))),
+        Some(obstacle) => {
+            let refusal = format!("spec.workers is {}, and {obstacle}", spec.workers);
+            (last, Err(refusal))
+        }
     };
     size_accepted(accepted, response);
     Ok(Size {

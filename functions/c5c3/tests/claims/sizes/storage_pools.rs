@@ -7,11 +7,20 @@ use serde_json::json;
 use super::Sizes;
 use crate::clusters::{groups, running};
 
-/// A running storage pool of 10 hosts with 30 disks each, asked to become smaller.
+/// A running storage pool of 10 hosts with 30 disks each, asked to have so many, once the machines beyond them are marked.
 fn resized(workers: u32, osds: Option<u32>) -> Sizes {
     let mut call = with_disks(osds);
     call.composite["spec"]["workers"] = json!(workers);
+    if workers < 10 {
+        mark(&mut call, 10 - workers);
+    }
     sizes(&call.run())
+}
+
+/// Says that so many machines are marked.
+fn mark(call: &mut Call, machines: u32) {
+    call.composite["metadata"]["annotations"]["c5c3.io/machines-marked"] =
+        json!(machines.to_string());
 }
 
 /// A running storage pool of 10 hosts with 30 disks each, of which Ceph reports so many.
@@ -66,6 +75,51 @@ fn storage_pool_keeps_hosts_that_hold_data() {
     assert_eq!(resized(12, None), (json!([4, 4, 4]), accepted));
 }
 
+/// The OSDs that are gone may have been those of any host, and Gardener knows nothing of them.
+#[rstest]
+#[case::none(None, "")]
+#[case::fewer(Some(3), "; c5c3.io/machines-marked is 3 now")]
+#[case::more(Some(5), "; c5c3.io/machines-marked is 5 now")]
+fn storage_pool_keeps_its_hosts_until_as_many_machines_are_marked_as_go(
+    #[case] marked: Option<u32>,
+    #[case] now: &str,
+) {
+    let mut call = with_disks(Some(180));
+    call.composite["spec"]["workers"] = json!(6);
+    if let Some(marked) = marked {
+        mark(&mut call, marked);
+    }
+    let (sizes, (accepted, reason, message)) = sizes(&call.run());
+    assert_eq!(sizes, json!([4, 3, 3]));
+    assert_eq!((&*accepted, &*reason), ("False", "TooFewWorkers"));
+    let asks = "annotate as many machines of hosts without OSDs with machinepriority.machine.sapcloud.io=1, and then this resource with \
+                c5c3.io/machines-marked=4";
+    assert!(message.ends_with(&format!("{asks}{now}")), "{message}");
+}
+
+/// Hosts are divided among zones, so that a pool may lose them where a person expects none to go.
+#[test]
+fn storage_pool_names_the_zones_that_lose_hosts() {
+    let mut call = with_disks(Some(180));
+    let groups = groups(&call.run());
+    call.composite["spec"]["workers"] = json!(8);
+    let (_, (_, _, message)) = sizes(&call.run());
+    let [first, _, third] = [0, 1, 2].map(|group| groups[group][0].as_str().unwrap().to_owned());
+    let says = format!(
+        "Gardener would delete 2 machines (1 of the group {first}, 1 of the group {third}), the oldest first, whatever data they have; "
+    );
+    assert!(message.contains(&says), "{message}");
+}
+
+#[test]
+fn storage_pool_asks_to_remove_an_annotation_whose_machines_are_gone() {
+    let mut call = with_disks(Some(180));
+    mark(&mut call, 4);
+    let says =
+        "c5c3.io/machines-marked is 4, and no machine is left to delete: remove the annotation";
+    assert_eq!(sizes(&call.run()).1.2, says);
+}
+
 /// A larger osdCount doesn't mean that fewer hosts hold the disks that Ceph has.
 #[rstest]
 #[case::at_once(&[(60, 5)])]
@@ -96,6 +150,7 @@ fn storage_pool_whose_hosts_got_more_disks_can_shrink_by_them() {
     assert_eq!(annotations["c5c3.io/osds-per-host"], "60");
     let mut call = reporting(call, &recorded, Some(300));
     call.composite["spec"]["workers"] = json!(5);
+    mark(&mut call, 5);
     assert_eq!(sizes(&call.run()).1.0, "True");
 }
 
