@@ -164,14 +164,14 @@ impl Storage {
         self.pools.contains(&Rbd::Backups) && self.may_use([Rbd::Backups], composed)
     }
 
-    /// Whether one of these pools exists, or all may be created.
+    /// Whether one of these pools exists, or all may be created. Where one does, services keep what they have, also when another one, that the
+    /// claim asks for later, is another owner's.
     fn may_use(&self, pools: impl IntoIterator<Item = Rbd>, composed: &Composed<'_>) -> bool {
         let pools = pools.into_iter();
-        let mut pools = pools.map(|pool| pool.resource(&self.cluster));
-        match self.creation {
-            Creation::Allowed => !pools.any(|pool| composed.is_foreign(&pool)),
-            Creation::Held | Creation::Observed => pools.any(|pool| composed.exists(&pool)),
-        }
+        let pools: Vec<String> = pools.map(|pool| pool.resource(&self.cluster)).collect();
+        let may_create = self.creation == Creation::Allowed
+            && !pools.iter().any(|pool| composed.is_foreign(pool));
+        may_create || pools.iter().any(|pool| composed.exists(pool))
     }
 
     /// Whether data are kept in two zones, each of which may fail.

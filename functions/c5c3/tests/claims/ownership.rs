@@ -230,6 +230,21 @@ fn a_running_claim_keeps_what_it_owns_when_a_new_pool_has_its_name() {
     );
 }
 
+/// Cinder would lose its backend, and Glance its store.
+#[test]
+fn a_running_claim_keeps_its_storage_pool_when_a_further_pool_in_it_has_another_owner() {
+    let (mut call, running) = openstack::call("internal-prod").running();
+    let pool = "ephemeral-st-pool-a";
+    let theirs = owned_by(running.manifest(pool), Some("other"), Some("z/z"));
+    call.observed.remove(pool);
+    let asked = call.run();
+    let storage = |outcome: &Outcome| outcome.manifest("control-plane")["spec"]["storage"].clone();
+    assert_eq!(storage(&asked)["storageClusters"][0], "st-pool-a");
+    let outcome = taken(call, &asked, pool, theirs).run();
+    assert_eq!(accepted(&outcome).1, "NameTaken");
+    assert_eq!(storage(&outcome), storage(&asked));
+}
+
 #[test]
 fn user_in_ceph_has_no_rights_in_a_pool_of_another_owner() {
     let (mut call, running) = openstack::call("internal-prod").running();
