@@ -1,6 +1,6 @@
 //! Cells: what each has, and how it leaves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::nova::{self, NovaSpec, NovaStatus};
 use c5c3_api::parts;
@@ -201,6 +201,13 @@ pub fn distinct(own: [(&str, &Database); 2], cells: &[Cell<'_>]) -> Result<(), F
         seen.push((name, place));
     }
     Ok(())
+}
+
+/// What Nova's API database was last told of each cell, by name.
+pub fn mappings(status: &NovaStatus) -> BTreeMap<String, String> {
+    let cells = status.cells.iter();
+    let told = cells.filter_map(|cell| Some((cell.name.clone(), cell.mapping.clone()?)));
+    told.collect()
 }
 
 /// The cells that run and are no longer wanted, by the Deployments of their conductors and by Nova's status.

@@ -107,7 +107,7 @@ impl Composer for Nova {
             removed: cells::removed(&service, spec, status)?,
             continued: entry::continued(&subject.metadata.annotations),
             states: Vec::new(),
-            mappings: BTreeMap::new(),
+            mappings: cells::mappings(status),
             computes: upgrade::unread(),
             outdated_cells: Vec::new(),
         };

@@ -26,7 +26,7 @@ pub struct Recipe<'a> {
     pub continued: BTreeSet<&'a str>,
     /// How far each cell has come, those that are being removed last.
     pub states: Vec<(String, Progress)>,
-    /// What Nova's API database was last told of each cell.
+    /// What Nova's API database was last told of each cell, by name.
     pub mappings: BTreeMap<String, String>,
     /// Whether nova-compute of all hosts runs the release, once that is observed.
     pub computes: Progress,

@@ -1,6 +1,6 @@
 //! What Nova's status and conditions say beyond those of every service.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use c5c3_api::nova::{CellStatus, Compute};
 use provider_composer::{DesiredState, Progress, Reason};
@@ -34,20 +34,13 @@ impl Recipe<'_> {
         desired.conditions.set("CellsReady", &sum(&self.states));
         self.consoles(desired);
         self.report_computes(desired);
-        let last = self.status.cells.iter();
-        let mut last: BTreeMap<String, String> = last
-            .filter_map(|known| Some((known.name.clone(), known.mapping.clone()?)))
-            .collect();
         let states = self.states.into_iter();
         states
-            .map(|(name, state)| {
-                let mapping = self.mappings.remove(&name);
-                CellStatus {
-                    status: Some(said(&state).to_owned()),
-                    compute_nodes: None,
-                    mapping: mapping.or_else(|| last.remove(&name)),
-                    name,
-                }
+            .map(|(name, state)| CellStatus {
+                status: Some(said(&state).to_owned()),
+                compute_nodes: None,
+                mapping: self.mappings.remove(&name),
+                name,
             })
             .collect()
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::nova::CellStatus;
 use provider_composer::{DesiredState, Lookup, Progress, Reason};
 use provider_openstack::{
     Files, Migrations, NOVA, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER, Pods,
@@ -68,14 +67,14 @@ impl Recipe<'_> {
             if self.waits_for(name, &state) {
                 keep_first_unready(&mut pending, &reached);
             }
-            let mapping = match &state {
-                Ok(state) if state.mapped.is_ready() => Some(state.mapping.clone()),
-                // Without it, the pods would be replaced now, and again once the cell is mapped.
-                _ => self.known(name).and_then(|known| known.mapping.clone()),
-            };
-            if let Some(mapping) = mapping {
+            if let Ok(state) = &state
+                && state.mapped.is_ready()
+            {
+                self.mappings.insert(name.clone(), state.mapping.clone());
+            }
+            // Without the last one, the pods would be replaced now, and again once the cell is mapped.
+            if let Some(mapping) = self.mappings.get(name) {
                 mappings.insert(name.clone(), mapping.clone());
-                self.mappings.insert(name.clone(), mapping);
             }
             pods.extend(self.cell(facts, cell, state, desired));
             if service.upgrades() {
@@ -110,11 +109,6 @@ impl Recipe<'_> {
         })
     }
 
-    /// What was last observed of a cell.
-    fn known(&self, cell: &str) -> Option<&CellStatus> {
-        self.status.cells.iter().find(|known| known.name == cell)
-    }
-
     /// Whether the pods outside cells wait for a cell: for those that worked, or that are mapped anew, and for all before they first start.
     fn waits_for(&self, cell: &str, state: &Prerequisite<State>) -> bool {
         let is_mapping = matches!(
@@ -124,10 +118,12 @@ impl Recipe<'_> {
                 ..
             })
         );
-        let waits = |known: &CellStatus| {
-            known.status.as_deref() == Some("Ready") || known.mapping.is_some() && is_mapping
-        };
-        self.known(cell).is_some_and(waits) || self.service.installed.is_none()
+        let mut known = self.status.cells.iter();
+        let has_worked =
+            known.any(|known| known.name == cell && known.status.as_deref() == Some("Ready"));
+        has_worked
+            || is_mapping && self.mappings.contains_key(cell)
+            || self.service.installed.is_none()
     }
 
     /// What the pods outside cells run.
