@@ -8,6 +8,7 @@ pub mod hypervisor;
 mod marked;
 mod shoot;
 pub mod storage;
+mod versions;
 
 use c5c3_api::Reason;
 use function_protocol::{Fatal, Request, Response};

@@ -9,7 +9,7 @@ use c5c3_kinds::gardener::{
 };
 use function_protocol::{Fatal, Response};
 
-use super::Cluster;
+use super::{Cluster, versions};
 use crate::composed::{Composed, Creation};
 use crate::input::GardenerPreset;
 use crate::manifest::{Manifest, ObjectMeta};
@@ -22,7 +22,6 @@ mod bare_metal;
 mod networks;
 mod refused;
 mod running;
-pub mod versions;
 mod workers;
 
 pub use bare_metal::BareMetal;

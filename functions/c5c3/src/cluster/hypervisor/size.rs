@@ -125,7 +125,7 @@ fn groups<'a>(
     let limits = divided(limit, number);
     let maxima = divided(spec.max_workers, number);
     let groups = last.groups.iter().zip(limits.into_iter().zip(maxima));
-    let groups = groups.map(|(name, (limit, maximum))| {
+    let groups = groups.map(|((name, _), (limit, maximum))| {
         let (nodes, in_use) = reported
             .get(name.as_str())
             .map_or((0, 0), |group| (group.nodes, group.in_use));

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::SHOOT;
-use super::versions::{compare, major_minor, newer, next_step};
+use crate::cluster::versions::{compare, major_minor, newer, next_step};
 use crate::observed::last_observed;
 use crate::ownership::Owner;
 

@@ -232,8 +232,10 @@ impl Cluster<'_> {
         Ok(LastSize {
             minimum: sum(|group| group.minimum),
             maximum: sum(|group| group.maximum),
-            minima: groups.iter().map(|group| group.minimum).collect(),
-            groups: groups.into_iter().map(|group| group.name).collect(),
+            groups: groups
+                .into_iter()
+                .map(|group| (group.name, group.minimum))
+                .collect(),
         })
     }
 
@@ -330,10 +332,8 @@ impl GardenerPreset {
 /// The machines that a Shoot has, over its groups of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LastSize {
-    /// Names of the groups.
-    pub groups: Vec<String>,
-    /// Fewest machines of each group.
-    pub minima: Vec<u32>,
+    /// The groups, each with its fewest machines.
+    pub groups: Vec<(String, u32)>,
     /// Fewest machines.
     pub minimum: u32,
     /// Most machines.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::CEPH;
-use crate::cluster::shoot::versions;
+use crate::cluster::versions;
 use crate::observed::last_observed;
 
 /// The image of Ceph's daemons.

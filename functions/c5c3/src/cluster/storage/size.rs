@@ -74,7 +74,6 @@ pub fn accepted(
     let spec = &claim.spec;
     let LastSize {
         groups,
-        minima,
         minimum: last,
         ..
     } = cluster.last_size(request, DATA)?;
@@ -90,8 +89,8 @@ pub fn accepted(
         .max();
     let least = holding.max(copies.unwrap_or_default()).min(last);
     let sizes = divided(spec.workers, groups.len());
-    let groups = groups.iter().zip(minima.iter().zip(sizes));
-    let groups = groups.map(|(name, (last, size))| marked::Group {
+    let groups = groups.iter().zip(sizes);
+    let groups = groups.map(|((name, last), size)| marked::Group {
         name,
         deleted: last.saturating_sub(size),
     });
