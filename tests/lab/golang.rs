@@ -154,14 +154,19 @@ fn extracted(module: &str, version: &str) -> Option<PathBuf> {
     (folder.is_dir() && !modules.join(partial).exists()).then_some(folder)
 }
 
-pub(crate) fn pinned(folder: &str) -> PathBuf {
+fn pinned(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tools")
         .join(folder)
 }
 
+/// The version of a module, without its `v`, that `tests/tools/<folder>/go.mod` pins.
+pub(crate) fn version(folder: &str, module: &str) -> Result<String> {
+    pinned_version(&pinned(folder), module)
+}
+
 /// The version, without its `v`, that a folder's `go.mod` requires of a module.
-pub(crate) fn pinned_version(folder: &Path, module: &str) -> Result<String> {
+fn pinned_version(folder: &Path, module: &str) -> Result<String> {
     let file = folder.join("go.mod");
     let requirements =
         fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;

@@ -35,7 +35,8 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Installs the kinds of the one beside a release of Crossplane, starts it, and waits until it serves. It needs the namespace that Crossplane lives in.
+    /// Installs the kinds of the one beside a release of Crossplane, starts it, and waits until it serves. It needs the namespace of
+    /// Crossplane.
     pub async fn start(
         machine: &Arc<Machine>,
         management: &Cluster,

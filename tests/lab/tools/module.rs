@@ -35,7 +35,7 @@ macro_rules! modules {
             /// When `go.mod` can't be read.
             pub fn version(self) -> Result<String> {
                 let (folder, module) = self.pin();
-                golang::pinned_version(&golang::pinned(folder), module)
+                golang::version(folder, module)
             }
 
             /// The folder with its version, and its path.

@@ -139,6 +139,18 @@ impl Pod {
         Self { root, process }
     }
 
+    /// Starts it with the certificates of the node and of consoles, on a node with servers, and waits until libvirt runs.
+    fn encrypted(servers: &str, prepare: impl FnOnce(&Root)) -> Self {
+        let pod = Self::start(|root| {
+            give(root, NODE, "the node");
+            give(root, CONSOLES, "consoles");
+            root.write("servers", servers);
+            prepare(root);
+        });
+        pod.until("libvirt starts", |pod| pod.exists("started"));
+        pod
+    }
+
     fn exists(&self, file: &str) -> bool {
         self.root.path(file).exists()
     }
@@ -201,6 +213,18 @@ impl Drop for Pod {
         let _ = Command::new("sh").args(["-c", &end]).status();
         let _ = self.process.wait();
     }
+}
+
+/// Puts a certificate there.
+fn give(root: &Root, folder: &str, name: &str) {
+    for (file, text) in ["ca.crt", "tls.crt", "tls.key"].iter().zip(of(name)) {
+        root.write(&format!("{folder}/{file}"), &text);
+    }
+}
+
+/// The files of a certificate.
+fn of(name: &str) -> [String; 3] {
+    ["authority", "certificate", "key"].map(|file| format!("{file} of {name}"))
 }
 
 fn key(uuid: &str) -> String {

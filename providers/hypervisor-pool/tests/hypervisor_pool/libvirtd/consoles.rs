@@ -2,30 +2,12 @@
 
 use std::fs;
 
-use super::{CONSOLES, NODE, Pod, READ};
-use crate::root::Root;
-
-/// Puts a certificate there.
-pub fn give(root: &Root, folder: &str, name: &str) {
-    for (file, text) in ["ca.crt", "tls.crt", "tls.key"].iter().zip(of(name)) {
-        root.write(&format!("{folder}/{file}"), &text);
-    }
-}
-
-/// The files of a certificate.
-pub fn of(name: &str) -> [String; 3] {
-    ["authority", "certificate", "key"].map(|file| format!("{file} of {name}"))
-}
+use super::{CONSOLES, NODE, Pod, READ, give, of};
 
 /// A server outlives the pod that has started it, and that pod's volumes.
 #[test]
 fn qemu_reads_the_certificate_of_consoles_on_the_node_and_again_when_it_is_renewed() {
-    let pod = Pod::start(|root| {
-        give(root, NODE, "the node");
-        give(root, CONSOLES, "consoles");
-        root.write("servers", "plain\ninstance-1\n");
-    });
-    pod.until("libvirt starts", |pod| pod.exists("started"));
+    let pod = Pod::encrypted("plain\ninstance-1\n", |_| ());
     assert_eq!(pod.read(), of("consoles"));
     let key = format!("{READ}/server-key.pem");
     assert_eq!([pod.mode(READ), pod.mode(&key)], [0o750, 0o440]);
@@ -63,12 +45,7 @@ fn certificate_of_the_node_stands_in_until_there_is_one_of_consoles() {
 
 #[test]
 fn servers_are_told_of_a_renewed_certificate_once_libvirt_answers() {
-    let pod = Pod::start(|root| {
-        give(root, NODE, "the node");
-        give(root, CONSOLES, "consoles");
-        root.write("servers", "instance-1\n");
-    });
-    pod.until("libvirt starts", |pod| pod.exists("started"));
+    let pod = Pod::encrypted("instance-1\n", |_| ());
     pod.root.write("down", "");
     pod.replace(&format!("{CONSOLES}/tls.crt"), "renewed");
     pod.rounds();
@@ -81,12 +58,7 @@ fn servers_are_told_of_a_renewed_certificate_once_libvirt_answers() {
 /// A monitor of QEMU may hang for as long as the storage that it waits for.
 #[test]
 fn server_that_does_not_answer_keeps_no_other_from_a_renewed_certificate() {
-    let pod = Pod::start(|root| {
-        give(root, NODE, "the node");
-        give(root, CONSOLES, "consoles");
-        root.write("servers", "stuck\ninstance-1\n");
-    });
-    pod.until("libvirt starts", |pod| pod.exists("started"));
+    let pod = Pod::encrypted("stuck\ninstance-1\n", |_| ());
     pod.replace(&format!("{CONSOLES}/tls.crt"), "renewed");
     pod.until("both are told", |pod| pod.lines("reloaded").len() >= 2);
     pod.rounds();
@@ -95,12 +67,7 @@ fn server_that_does_not_answer_keeps_no_other_from_a_renewed_certificate() {
 
 #[test]
 fn server_that_was_busy_is_told_of_its_certificate_again() {
-    let pod = Pod::start(|root| {
-        give(root, NODE, "the node");
-        give(root, CONSOLES, "consoles");
-        root.write("servers", "plain\ninstance-1\n");
-        root.write("hours", "");
-    });
+    let pod = Pod::encrypted("plain\ninstance-1\n", |root| root.write("hours", ""));
     pod.until("an hour has passed twice", |pod| {
         let told = pod.lines("reloaded");
         told.iter().filter(|server| *server == "instance-1").count() >= 2
