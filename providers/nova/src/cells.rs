@@ -35,6 +35,8 @@ pub struct Cell<'a> {
     pub spec: &'a nova::Cell,
     /// Its database.
     pub database: Prerequisite<Database>,
+    /// The certificates that those of its database's server are signed by, also while the database isn't ready.
+    pub authority: Option<String>,
     /// Its message bus.
     pub bus: Prerequisite<Messaging>,
     /// Certificates of its consoles, if they are to have any.
@@ -137,6 +139,7 @@ pub fn resolve<'a>(
         let published = compute::published(service, &cell.name);
         Cell {
             spec: cell,
+            authority: Database::authority_of(service, suffix, &database),
             database: Database::resolve(service, suffix, &database, desired),
             bus: Messaging::resolve(service, &cell.name, &messaging, desired),
             consoles: Consoles::resolve(service, &cell.name, desired),

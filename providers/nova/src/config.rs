@@ -2,14 +2,15 @@
 
 use crate::clouds::Clouds;
 use crate::consoles;
+use crate::databases::trust;
 use crate::ephemeral::Ephemeral;
 use crate::pods::CONSOLE_PROXY;
 use c5c3_api::nova::{Cell, NovaSpec};
 use c5c3_api::parts::{CacheBackend, Exposure};
 use provider_openstack::{
-    CERTIFICATE, CacheServer, Config, DATABASE_AUTHORITY, Database, Files, KeystoneAccess,
-    Messaging, NOVA, NOVA_CONF, NOVA_NOVNCPROXY, Owned, Policy, Prerequisite, Service,
-    configure_cache, in_cluster, owned_options,
+    CERTIFICATE, CacheServer, Config, Database, Files, KeystoneAccess, Messaging, NOVA, NOVA_CONF,
+    NOVA_NOVNCPROXY, Owned, Policy, Prerequisite, Service, configure_cache, in_cluster,
+    owned_options,
 };
 
 /// The configuration file.
@@ -72,8 +73,6 @@ pub struct Facts<'a> {
     pub cache: &'a [CacheServer],
     /// The pool in Ceph with the disks of servers, if they aren't on the hosts.
     pub ephemeral: &'a Prerequisite<Option<Ephemeral>>,
-    /// Certificates that those of all its database servers are signed by.
-    pub authorities: String,
 }
 
 /// What the parts outside cells have besides.
@@ -119,7 +118,8 @@ impl Shared {
 }
 
 impl Facts<'_> {
-    /// Returns the files of the API, the metadata API, the scheduler and the super conductor. They have one name in Nova's list of
+    /// Returns the files of the API, the metadata API, the scheduler and the super conductor, which trust the servers of
+    /// [`Recipe::trust_databases`](crate::recipe::Recipe::trust_databases) besides. They have one name in Nova's list of
     /// services, so that pods that are gone leave no entries there.
     pub fn control(&self, control: &Control<'_>) -> Files {
         let mut files = Files::default();
@@ -158,7 +158,8 @@ impl Facts<'_> {
         }
         config.merge(&service.extra);
         control.policy.configure(service, &mut config, &mut files);
-        self.done(config, files)
+        files.config(CONFIG, &config);
+        files
     }
 
     /// Returns the files of a cell's conductor, and those of its noVNC proxy, which may have a certificate of consoles. They know
@@ -195,7 +196,8 @@ impl Facts<'_> {
             consoles::configure(config.section("vnc"));
         }
         config.merge(&service.extra);
-        self.done(config, files)
+        files.config(CONFIG, &config);
+        files
     }
 
     /// Returns the files of the tasks that change a cell's database and its mapping in the API's.
@@ -207,8 +209,10 @@ impl Facts<'_> {
         config.section("DEFAULT").set("state_path", STATE);
         api.configure(self.service, config.section("api_database"), &mut files);
         database.configure(self.service, config.section("database"), &mut files);
+        trust(&mut files, [api.authority(), database.authority()]);
         files.text("cell.py", include_str!("cell.py"));
-        self.done(config, files)
+        files.config(CONFIG, &config);
+        files
     }
 
     /// What every part has, with its message bus.
@@ -217,15 +221,6 @@ impl Facts<'_> {
         let mut config = self.shared.config.clone();
         bus.configure(self.service, &mut config, files);
         config
-    }
-
-    /// Adds the configuration to the files. Databases may be in several servers, so that each is trusted by every part.
-    pub(crate) fn done(&self, config: Config, mut files: Files) -> Files {
-        if !self.authorities.is_empty() {
-            files.text(DATABASE_AUTHORITY, &*self.authorities);
-        }
-        files.config(CONFIG, &config);
-        files
     }
 
     /// The URL of an external scheduler, which only SAP's Nova asks.

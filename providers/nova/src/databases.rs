@@ -4,8 +4,8 @@ use c5c3_api::nova::NovaSpec;
 use c5c3_api::parts;
 use provider_composer::{DesiredState, Progress, Reason};
 use provider_openstack::{
-    Cron, Database, Jobs, Migration, Mounted, NOVA, Phase, Prerequisite, Schedule, Service, Source,
-    Task,
+    Cron, DATABASE_AUTHORITY, Database, Files, Jobs, Migration, Mounted, NOVA, Phase, Prerequisite,
+    Schedule, Service, Source, Task,
 };
 
 use crate::cells::{Cell, server};
@@ -55,17 +55,17 @@ impl Databases {
     }
 }
 
-/// Returns the certificates that those of all servers are signed by, each once.
-pub fn authorities(databases: &Databases, cells: &[Cell<'_>]) -> String {
-    let cells = cells.iter().filter_map(|cell| cell.database.as_ref().ok());
-    let all = [&databases.api, &databases.cell0].into_iter().chain(cells);
+/// Gives files the certificates that those of several servers are signed by, each once.
+pub fn trust<'a>(files: &mut Files, authorities: impl IntoIterator<Item = Option<&'a str>>) {
     let mut texts: Vec<&str> = Vec::new();
-    for text in all.filter_map(Database::authority) {
+    for text in authorities.into_iter().flatten() {
         if !texts.contains(&text) {
             texts.push(text);
         }
     }
-    texts.concat()
+    if !texts.is_empty() {
+        files.text(DATABASE_AUTHORITY, texts.concat());
+    }
 }
 
 /// Asks Nova whether what runs is ready for the release, before anything changes. A warning, which it returns 1 for, is none.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use provider_composer::{DesiredState, Progress};
-use provider_openstack::{Database, Jobs, Mounted, NOVA, Phase, Prerequisite, Service, Task};
+use provider_openstack::{
+    Database, Jobs, Mounted, NOVA, Phase, Prerequisite, Service, Source, Task,
+};
 
 use crate::cells::{self, Cell};
 use crate::config::{Facts, path};
@@ -128,7 +130,7 @@ pub fn map(
 /// hosts or servers.
 pub fn delete(
     cell: &str,
-    files: &Mounted,
+    files: &Source,
     service: &Service<'_>,
     jobs: &Jobs<'_>,
     desired: &mut DesiredState,
@@ -138,7 +140,7 @@ pub fn delete(
         name: "cell-delete",
         purpose: cell.to_owned(),
         migrates: None,
-        program: daemon(files.source()).command(command),
+        program: daemon(files.clone()).command(command),
         often: format!(
             "cell {cell} still has hosts or servers: delete its servers, then its hosts by `openstack compute service delete`, or \
              put the cell back into cells"

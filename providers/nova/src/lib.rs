@@ -129,7 +129,6 @@ impl Composer for Nova {
                 shared: &shared,
                 cache,
                 ephemeral: &ephemeral,
-                authorities: databases::authorities(databases, &cells),
             };
             let control = Control {
                 api: &databases.api,

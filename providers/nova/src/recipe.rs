@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::nova::{NovaSpec, NovaStatus};
 use provider_composer::Progress;
-use provider_openstack::{Service, ServiceContext};
+use provider_openstack::{Database, Files, Service, ServiceContext};
 
 use crate::cells::Cell;
+use crate::config::Control;
+use crate::databases::trust;
 
 /// Nova, as the steps of its recipe look at it.
 pub struct Recipe<'a> {
@@ -32,4 +34,16 @@ pub struct Recipe<'a> {
     pub computes: Progress,
     /// The cells whose hypervisors aren't told to run the release, each with what that waits for.
     pub outdated_cells: Vec<String>,
+}
+
+impl Recipe<'_> {
+    /// Gives the files of the parts outside cells the certificates of the databases of the API, of cell0 and of the cells in the spec: from
+    /// when a cell is mapped, also while its server is away, since other files would replace the pods.
+    pub fn trust_databases(&self, control: &Control<'_>, files: &mut Files) {
+        let cells = self.cells.iter();
+        let mapped = cells.filter(|cell| self.mappings.contains_key(&cell.spec.name));
+        let own = [control.api, control.cell0].map(Database::authority);
+        let authorities = mapped.map(|cell| cell.authority.as_deref());
+        trust(files, own.into_iter().chain(authorities));
+    }
 }

@@ -29,6 +29,7 @@ impl Recipe<'_> {
     ) -> Prerequisite<Workload> {
         let (service, jobs) = (self.service, &self.context.jobs);
         let mut files = facts.control(control);
+        self.trust_databases(control, &mut files);
         let tasks = files.clone().compose(service, desired).source();
         databases::check_upgrade(service, jobs, &tasks, control, desired)?;
         self.observe_computes(&tasks, desired);
@@ -85,7 +86,7 @@ impl Recipe<'_> {
             self.states.push((name.clone(), reached));
         }
         for name in self.removed.clone() {
-            let deleted = entry::delete(&name, &cell0, service, jobs, desired);
+            let deleted = entry::delete(&name, &tasks, service, jobs, desired);
             if !deleted.is_ready() {
                 let published = compute::published(service, &name);
                 self.note_outdated(&name, &published, &deleted);
@@ -98,6 +99,7 @@ impl Recipe<'_> {
             .map(|(name, mapping)| format!("{name} {mapping}\n"))
             .collect();
         files.text("cells", mappings.concat());
+        self.trust_databases(control, &mut files);
         pods.extend(self.control(control, files, &pending, desired));
         databases::archive(self.spec, jobs, tasks, desired);
         Ok(Workload {

@@ -77,8 +77,7 @@ impl Database {
             if let Some(server) = elsewhere(&wanted.server, &given) {
                 return Ok((server, given));
             }
-            let named = wanted.server.cluster_ref.as_ref();
-            let cluster = named.map_or(MARIADB, |cluster| &cluster.name);
+            let cluster = cluster(&wanted.server);
             unshared((service, suffix), cluster, name)?;
             let newest = users.newest();
             let account = match newest.number {
@@ -114,6 +113,27 @@ impl Database {
             user: account.user,
             password: account.password,
         })
+    }
+
+    /// Returns the CA certificates of the server of [`Self::resolve`]'s database, also while the database isn't ready. None are known while
+    /// the Secret with them can't be read.
+    pub fn authority_of(
+        service: &Service<'_>,
+        suffix: &str,
+        wanted: &parts::Database,
+    ) -> Option<String> {
+        let usual = service.definition.database_credentials(suffix);
+        let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), usual);
+        let values = service.secret(&secret, "user and password of the database");
+        let account = Account::of("", &values, key).ok()?;
+        let server = elsewhere(&wanted.server, &account).map_or_else(
+            || {
+                let cluster = cluster(&wanted.server);
+                address(service, cluster, &server_of(service, cluster)?)
+            },
+            Ok,
+        );
+        server.ok()?.authority
     }
 
     /// Configures the connection to the database
@@ -208,20 +228,36 @@ fn elsewhere(wanted: &parts::DatabaseServer, account: &Account) -> Option<Databa
     }
 }
 
-/// The server in this cluster. Its address is that of its proxy if it has one, or of the primary if it has several members.
+/// The name of a server in this cluster.
+fn cluster(wanted: &parts::DatabaseServer) -> &str {
+    let named = wanted.cluster_ref.as_ref();
+    named.map_or(MARIADB, |cluster| &cluster.name)
+}
+
+/// The server in this cluster, once it is ready.
 fn managed(
     (service, objects): (&Service<'_>, (&str, &str)),
     cluster: &str,
 ) -> Prerequisite<DatabaseServer> {
-    let server = service.body::<Manifest<MariaDb>>(cluster);
-    let waiting = || Progress::waiting(WAITING, format!("waits for MariaDB {cluster}"));
-    let server = server.required(waiting)?.spec;
+    let server = server_of(service, cluster)?;
     let key = Key::of::<Manifest<MariaDb>>(service.namespace, cluster);
     holds(&key, "Ready", WAITING, service.observed)?;
     are_ready(&own(service, USER, objects), WAITING, service.observed)?;
+    address(service, cluster, &server)
+}
+
+/// What is wanted of the server in this cluster.
+fn server_of(service: &Service<'_>, cluster: &str) -> Prerequisite<MariaDb> {
+    let server = service.body::<Manifest<MariaDb>>(cluster);
+    let waiting = || Progress::waiting(WAITING, format!("waits for MariaDB {cluster}"));
+    Ok(server.required(waiting)?.spec)
+}
+
+/// The address of the server in this cluster: that of its proxy if it has one, or of the primary if it has several members.
+fn address(service: &Service<'_>, cluster: &str, server: &MariaDb) -> Prerequisite<DatabaseServer> {
     let embedded = || format!("{cluster}-maxscale");
-    let proxy = match server.max_scale_ref {
-        Some(proxy) => Some(proxy.name),
+    let proxy = match &server.max_scale_ref {
+        Some(proxy) => Some(proxy.name.clone()),
         None => server.max_scale.enabled.then(embedded),
     };
     // MaxScale's listener has TLS only if mariadb-operator enforces TLS in MariaDB.
