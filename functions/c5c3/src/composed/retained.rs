@@ -291,9 +291,10 @@ fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<
         // Only a share says that nothing is in it.
         is_empty: text("/spec/forProvider/manifest/kind")? == SHARE
             && hosts.is_some_and(|status| {
-                status["hosts"]
-                    .as_array()
-                    .is_none_or(|hosts| hosts.is_empty())
+                let nodes = ["hosts", "lost"].map(|field| status[field].as_array());
+                nodes
+                    .iter()
+                    .all(|nodes| nodes.is_none_or(|nodes| nodes.is_empty()))
             }),
         is_deleted: text("/metadata/deletionTimestamp").is_some(),
         is_released: false,

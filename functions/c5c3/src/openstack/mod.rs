@@ -11,6 +11,7 @@ mod deletion;
 mod existing;
 mod exposure;
 mod keys;
+mod leaving;
 mod moves;
 mod new_hosts;
 mod part;
@@ -53,6 +54,8 @@ struct Recipe<'a> {
     cluster: &'a OpenStackCluster,
     presets: &'a OpenStackPresets,
     names: Names<'a>,
+    /// Whether Nova is off in the claim, and on until its nodes have no servers.
+    nova_leaves: bool,
     existing: Existing,
     /// What the control plane runs with.
     running: Running,
@@ -66,13 +69,15 @@ struct Recipe<'a> {
 /// # Errors
 /// The claim or the Composition has to be changed; the message says what.
 pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> {
-    let cluster: OpenStackCluster = request.composite()?;
+    let mut cluster: OpenStackCluster = request.composite()?;
     let presets: OpenStackPresets = input::read(request)?;
-    let names = Names::of(cluster.metadata.claim_name())?;
     let preset = presets.size(cluster.spec.size)?;
+    let parts = Part::all(&cluster.spec, &preset.share);
+    // After the parts: no pool guarantees nodes to a Nova that is switched off.
+    let nova_leaves = leaving::keep_nova(&mut cluster, request);
+    let names = Names::of(cluster.metadata.claim_name())?;
     let existing = Existing::of(request);
     let running = Running::of(&preset.infrastructure, &existing, request)?;
-    let parts = Part::all(&cluster.spec, &preset.share);
     let exceeded = part::exceeded(&cluster.spec, &preset.share);
     let site = Site::resolve(&cluster, &presets, &parts, request, response)?;
     let storages = Storages::of(&cluster, &preset.storage, &site, request)?;
@@ -80,6 +85,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         cluster: &cluster,
         presets: &presets,
         names,
+        nova_leaves,
         existing,
         running,
         parts,

@@ -81,6 +81,8 @@ impl Recipe<'_> {
             let name = pool.name.name();
             let resource = resource::share(name);
             let observation: Observation<HypervisorShareStatus> = match &pool.composite {
+                // It isn't wanted any more, and kept for its servers.
+                _ if self.nova_leaves => composed.observation(&resource),
                 Some(composite) => {
                     let spec = HypervisorShareSpec {
                         control_plane: self.names.control_plane().to_owned(),
@@ -129,7 +131,8 @@ impl Recipe<'_> {
             shares.hosts.insert(pool.name.to_string(), leased);
             let conditions = &observation.status.conditions;
             shares.enabling.push(new_hosts::enables(conditions));
-            if observation.exists && !(observation.synced && is_ready(&observation.status)) {
+            let is_ready = observation.synced && is_ready(&observation.status);
+            if observation.exists && !is_ready && !self.nova_leaves {
                 let why = why(&observation);
                 shares
                     .waiting

@@ -230,10 +230,10 @@ fn agents_keep_their_secrets_when_nova_is_disabled() {
     let (mut call, before) = running("customer-b-staging");
     call = call.applied(&before, well);
     call.composite["spec"]["services"] = json!({"nova": false, "cinder": false});
-    // They stay as long as the share, whose servers run without Nova's API.
+    // They stay as long as the share, and Nova with it.
     let outcome = call.run();
     let mut kept = agents(&before);
-    kept.retain(|name| !name.starts_with("push-"));
+    kept.retain(|name| !name.starts_with("push-agents-cinder"));
     assert_eq!(agents(&outcome), kept);
     let labels = &outcome.desired["share-hv-pool-a"]["metadata"]["labels"];
     assert_eq!(*labels, json!({"c5c3.io/retained": "true"}));
