@@ -11,7 +11,7 @@ use c5c3_api::control_plane::{
 };
 use c5c3_api::hypervisor::HypervisorShareStatus;
 use c5c3_api::parts::{self, Component};
-use c5c3_api::{Cidr, PhysicalNetwork};
+use c5c3_api::{Cidr, Condition, PhysicalNetwork, Reason};
 use c5c3_kinds::kubernetes::Namespace;
 use function_protocol::Fatal;
 use serde::Deserialize;
@@ -20,10 +20,11 @@ use super::Recipe;
 use super::keys::secret_name;
 use super::resource::{self, CONTROL_PLANE, NAMESPACE};
 use super::shares::Shares;
+use super::verify::TESTS_PASSED;
 use super::wanted::{Client, Storage, Storages, wants_backups};
 use crate::composed::{Composed, Creation};
 use crate::manifest::{Manifest, ObjectMeta};
-use crate::observed::{Observation, is_true};
+use crate::observed::{Observation, condition, is_true};
 use crate::pools::Rbd;
 
 /// The label of the Pod Security that a namespace enforces.
@@ -154,7 +155,14 @@ impl Recipe<'_> {
         let manifest = Manifest::new(&self.names.namespace(), self.names.control_plane(), spec);
         let cluster = self.site.control_plane.name.name();
         let creation = self.site.creation_in_namespace().when(composed.owns_all());
-        composed.object(CONTROL_PLANE, cluster, manifest, creation, is_ready)
+        let ready =
+            |found: &Observation<ControlPlaneStatus>| is_current(found) && is_ready(&found.status);
+        let mut found =
+            composed.observed_object(CONTROL_PLANE, cluster, manifest, creation, ready)?;
+        if !is_current(&found) {
+            await_operator(&mut found.status.conditions);
+        }
+        Ok(found)
     }
 
     fn storage(&self, storages: &Storages, composed: &Composed<'_>) -> ControlPlaneStorage {
@@ -358,6 +366,32 @@ impl Recipe<'_> {
         let allowed = networks.is_some() && self.cluster.spec.tls.enabled;
         let access = self.presets.hypervisor_access.as_ref();
         access.filter(|_| allowed).cloned()
+    }
+}
+
+/// Whether the c5c3-operator has seen the last change of the ControlPlane.
+pub fn is_current(found: &Observation<ControlPlaneStatus>) -> bool {
+    let generation = found.record.as_ref().and_then(|record| record.generation);
+    let seen =
+        condition(&found.status.conditions, "Ready").and_then(|ready| ready.observed_generation);
+    generation
+        .zip(seen)
+        .is_none_or(|(generation, seen)| generation <= seen)
+}
+
+/// Takes back that the ControlPlane is ready and tested, as it was before its last change.
+fn await_operator(conditions: &mut Vec<Condition>) {
+    conditions.retain(|condition| condition.type_ != TESTS_PASSED);
+    for ready in conditions
+        .iter_mut()
+        .filter(|condition| condition.type_ == "Ready" && condition.status == "True")
+    {
+        *ready = Condition {
+            status: "False".to_owned(),
+            reason: Reason::Waiting.to_string(),
+            message: "waits for the c5c3-operator to see the last change".to_owned(),
+            ..ready.clone()
+        };
     }
 }
 

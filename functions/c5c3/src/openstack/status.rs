@@ -9,7 +9,7 @@ use function_protocol::{Fatal, Readiness, Response};
 
 use super::Recipe;
 use super::ceph::Ceph;
-use super::control_plane::is_ready;
+use super::control_plane::{is_current, is_ready};
 use super::pools_observed::pools_observed;
 use super::shares::{PoolCondition, REPEATED, Repeated, Shares};
 use super::tenant::Tenant;
@@ -74,7 +74,7 @@ impl Recipe<'_> {
             consumed_pools: Some(self.consumed_pools(&findings.shares)),
             ceph_resources: self.ceph_resources(findings),
         })?;
-        response.composite_ready(Readiness::from(phase == Phase::Ready));
+        response.composite_ready(Readiness::from(settled && phase == Phase::Ready));
         set_ttl(response, settled);
         Ok(())
     }
@@ -99,6 +99,11 @@ impl Recipe<'_> {
             } else {
                 Phase::Pending
             }
+        } else if let Some(phase) = self.cluster.status.phase
+            && self.was_ready()
+            && !is_current(&findings.control_plane)
+        {
+            phase
         } else if self.was_ready() && !updating && verdict != Verdict::Pending {
             Phase::Degraded
         } else {

@@ -12,7 +12,7 @@ use crate::observed::condition;
 use crate::transitions;
 
 /// The condition of the claim, and of its ControlPlane.
-const TESTS_PASSED: &str = "TestsPassed";
+pub const TESTS_PASSED: &str = "TestsPassed";
 
 /// What Tempest found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

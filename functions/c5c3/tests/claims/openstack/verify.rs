@@ -63,6 +63,41 @@ fn shown(outcome: &Outcome) -> (&Value, &str, &str) {
 }
 
 #[test]
+fn control_plane_whose_last_change_its_operator_has_not_seen_is_neither_ready_nor_tested() {
+    let (mut call, outcome) = tested("True", "TestsPassed", "").run(verified());
+    assert_eq!(shown(&outcome).0, "Ready");
+    let object = call.observed.get_mut("control-plane").unwrap();
+    let manifest = &mut object["status"]["atProvider"]["manifest"];
+    manifest["metadata"]["generation"] = json!(3);
+    let seen = |manifest: &mut Value, generation: u64| {
+        for condition in manifest["status"]["conditions"].as_array_mut().unwrap() {
+            condition["observedGeneration"] = json!(generation);
+        }
+    };
+    seen(manifest, 2);
+    let unseen = call.clone().run();
+    assert_eq!(shown(&unseen), (&json!("Ready"), "Unknown", "Waiting"));
+    let (status, reason, message) = &unseen.conditions["ControlPlaneReady"];
+    assert_eq!([status, reason], ["False", "Waiting"]);
+    assert_eq!(
+        message,
+        "waits for the c5c3-operator to see the last change"
+    );
+    assert_eq!(unseen.composite_ready, Some(false));
+    let object = call.observed.get_mut("control-plane").unwrap();
+    let manifest = &mut object["status"]["atProvider"]["manifest"];
+    seen(manifest, 3);
+    assert_eq!(call.clone().run().composite_ready, Some(true));
+    let object = call.observed.get_mut("control-plane").unwrap();
+    let manifest = &mut object["status"]["atProvider"]["manifest"];
+    for condition in manifest["status"]["conditions"].as_array_mut().unwrap() {
+        condition["status"] = json!("False");
+    }
+    call.composite["status"]["phase"] = unseen.status["phase"].clone();
+    assert_eq!(shown(&call.run()).0, "Degraded");
+}
+
+#[test]
 fn smoke_tests_of_enabled_services_run_once_for_each_release() {
     let mut call = verified();
     call.composite["spec"]["services"] = json!({"cinder": false});
