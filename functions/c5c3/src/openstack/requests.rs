@@ -6,7 +6,7 @@ use super::Recipe;
 use super::resource::NAMESPACE;
 use super::wanted::{Storage, Storages};
 use crate::manifest::ObjectMeta;
-use crate::pools::{Named, Pool, Rbd, RequestedPool, last_requests, request_pools};
+use crate::pools::{Named, Pool, RequestedPool, last_requests, request_pools};
 
 impl Recipe<'_> {
     /// Every cluster that the claim names and that could admit it, with the nodes that the claim needs there. Those of last
@@ -14,14 +14,16 @@ impl Recipe<'_> {
     /// cluster that it no longer names.
     pub fn requests(&self, storages: &Storages, holds: bool, request: &Request) -> ObjectMeta {
         let site = &self.site;
+        // A pool has at least as many hosts as it keeps copies. Volumes and images are kept where their services are disabled.
         let ceph = &self.cluster.spec.storage.ceph;
-        let copies = ceph
+        let retained = ceph
             .volume_pool
             .replication
             .max(ceph.image_pool.replication);
-        let needed = |storage: &Storage| match storage.pools.contains(&Rbd::Backups) {
-            true => copies.max(ceph.backup_pool.replication),
-            false => copies,
+        let needed = |storage: &Storage| {
+            let copies = storage.copies(&self.cluster.spec).into_iter();
+            let copies = copies.map(|(_, copies)| copies);
+            copies.fold(retained.into(), u32::max)
         };
         let control_plane = [requested(&site.control_plane, 1)].into_iter();
         let hypervisors = site.hypervisors.iter();
@@ -32,7 +34,7 @@ impl Recipe<'_> {
                     .zip(&self.parts)
                     .map(|(pool, part)| requested(pool, part.needed)),
             )
-            .chain(storages.map(|(pool, storage)| requested(pool, needed(storage).into())))
+            .chain(storages.map(|(pool, storage)| requested(pool, needed(storage))))
             .collect();
         let keeps_all = holds || pools.iter().any(Option::is_none);
         let last = last_requests(request, NAMESPACE);

@@ -221,29 +221,19 @@ impl Storage {
         Ok(())
     }
 
-    /// Refuses fewer copies than `least`, or more than the pool has room for.
-    fn check(&self, claim: &OpenStackClusterSpec, least: u32) -> Result<(), Fatal> {
-        let Some(hosts) = self.spec.as_ref().map(|spec| spec.workers) else {
-            return Ok(());
-        };
-        let (domain, most) = match u32::try_from(self.zones) {
-            Ok(zones @ 2..) if !self.is_stretched() => ("in a zone", zones),
-            _ => ("on a host", hosts),
-        };
+    /// How many copies the claim keeps of what is in it, each with its field.
+    pub fn copies(&self, claim: &OpenStackClusterSpec) -> Vec<(&'static str, u32)> {
         let ceph = &claim.storage.ceph;
-        let mut copies: Vec<(&str, u32)> = self
-            .pools
-            .iter()
-            .map(|pool| {
-                let field = match pool {
-                    Rbd::Volumes => "volumePool.replication",
-                    Rbd::Images => "imagePool.replication",
-                    Rbd::Ephemeral => "ephemeralPool.replication",
-                    Rbd::Backups => "backupPool.replication",
-                };
-                (field, pool.replication(claim))
-            })
-            .collect();
+        let pools = self.pools.iter().map(|pool| {
+            let field = match pool {
+                Rbd::Volumes => "volumePool.replication",
+                Rbd::Images => "imagePool.replication",
+                Rbd::Ephemeral => "ephemeralPool.replication",
+                Rbd::Backups => "backupPool.replication",
+            };
+            (field, pool.replication(claim))
+        });
+        let mut copies: Vec<(&str, u32)> = pools.collect();
         if self.filesystem {
             let filesystem = &ceph.filesystem;
             copies.push((
@@ -259,7 +249,20 @@ impl Storage {
             let replication = ceph.object_store.data_pool_replication;
             copies.push(("objectStore.dataPoolReplication", replication.into()));
         }
-        match copies
+        copies
+    }
+
+    /// Refuses fewer copies than `least`, or more than the pool has room for.
+    fn check(&self, claim: &OpenStackClusterSpec, least: u32) -> Result<(), Fatal> {
+        let Some(hosts) = self.spec.as_ref().map(|spec| spec.workers) else {
+            return Ok(());
+        };
+        let (domain, most) = match u32::try_from(self.zones) {
+            Ok(zones @ 2..) if !self.is_stretched() => ("in a zone", zones),
+            _ => ("on a host", hosts),
+        };
+        match self
+            .copies(claim)
             .into_iter()
             .find(|(_, copies)| *copies < least || *copies > most)
         {

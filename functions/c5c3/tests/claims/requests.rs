@@ -59,6 +59,23 @@ fn claim_asks_the_pool_of_its_backups_for_a_node_for_each_copy() {
     assert_eq!(annotations["c5c3.io/pool-uid-st-pool-a-abcde"], "5");
 }
 
+/// The pool would otherwise accept fewer hosts than it has copies to keep, and the claim be invalid from then on.
+#[rstest]
+#[case::ephemeral_disks(json!({"ephemeralPool": {"enabled": true, "replication": 5}}))]
+#[case::files(json!({"filesystem": {"enabled": true, "dataPoolReplication": 5}}))]
+#[case::what_is_known_of_files(json!({"filesystem": {"enabled": true, "metadataPoolReplication": 5}}))]
+#[case::objects(json!({"objectStore": {"enabled": true, "dataPoolReplication": 5}}))]
+fn claim_asks_its_storage_pool_for_a_node_for_each_copy_of(#[case] ceph: Value) {
+    let mut call = eligible();
+    let mut pools = call.world.iter_mut();
+    let pool = pools.find(|pool| text(pool, "/spec/name") == "st-pool-a");
+    pool.unwrap()["spec"]["workers"] = json!(5);
+    call.composite["spec"]["storage"] = json!({ "ceph": ceph });
+    let outcome = call.run();
+    let annotations = &outcome.desired["namespace"]["metadata"]["annotations"];
+    assert_eq!(annotations["c5c3.io/pool-uid-st-pool-a-abcde"], "5");
+}
+
 #[rstest]
 #[case::missing("/metadata/name", json!("other"))]
 #[case::other_region("/spec/region", json!("mars-1"))]
