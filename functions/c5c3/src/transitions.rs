@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use c5c3_api::{Condition as Reported, Reason};
-use function_protocol::v1::Status;
+use function_protocol::v1::{self, Status};
 use function_protocol::{Condition, ConditionStatus, Fatal, Response, Severity};
 
 /// Reasons of a condition that isn't True yet and where nothing is wrong, so that its event is a Normal one.
@@ -170,7 +170,11 @@ pub fn invalid(fatal: Fatal, response: &Response) -> Fatal {
 fn pending(response: &Response) -> (String, String) {
     let required = REQUIRED.iter();
     let mut required = required.filter_map(|type_| response.condition_set(type_));
-    match required.find(|condition| condition.status() != Status::ConditionTrue) {
+    let lapsed = [Reason::NotOffered, Reason::NotVerified].map(|reason| reason.name());
+    let is_pending = |condition: &&v1::Condition| {
+        condition.status() != Status::ConditionTrue && !lapsed.contains(&condition.reason.as_str())
+    };
+    match required.find(is_pending) {
         Some(pending) => (pending.reason.clone(), pending.message().to_owned()),
         None => {
             let unready: Vec<&str> = response.unready().collect();

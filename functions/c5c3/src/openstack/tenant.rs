@@ -24,6 +24,9 @@ pub const PULL: &str = "pull-tenant-clouds";
 /// Where the spec of a PushSecret has the name of its Secret.
 const SECRET: &str = "/selector/secret/name";
 
+/// The condition of the claim that says how far its clouds.yaml has come.
+const CONNECTION_READY: &str = "ConnectionReady";
+
 /// How far the clouds.yaml has come.
 pub struct Tenant {
     /// What it waits for.
@@ -125,9 +128,13 @@ impl Recipe<'_> {
                  remove spec.access"
                     .to_owned(),
             ),
-            None => return None,
+            None => {
+                let message = "the site hands out no credentials";
+                transitions::lapse(response, CONNECTION_READY, None, Reason::NotOffered, message);
+                return None;
+            }
         };
-        transitions::set(response, "ConnectionReady", holds, reason, message);
+        transitions::set(response, CONNECTION_READY, holds, reason, message);
         tenant?.connection.clone()
     }
 }

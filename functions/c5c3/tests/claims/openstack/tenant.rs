@@ -169,6 +169,17 @@ fn site_that_hands_out_nothing_creates_no_user_and_says_so_to_whoever_asks() {
     let (status, reason, _) = &outcome.conditions["ConnectionReady"];
     assert_eq!([status, reason], ["False", "Unsupported"]);
     assert_eq!(outcome.composite_ready, Some(true));
+
+    call.composite["status"] = outcome.status.clone();
+    call.composite["status"]["conditions"] =
+        json!([{ "type": "ConnectionReady", "status": "False" }]);
+    call.composite["spec"]["access"].take();
+    let (status, reason, _) = &call.run().conditions["ConnectionReady"];
+    assert_eq!(
+        [status, reason],
+        ["Unknown", "NotOffered"],
+        "the advice was taken"
+    );
 }
 
 #[test]
