@@ -295,6 +295,23 @@ fn machines_stay_where_they_are_when_the_input_changes() {
     );
 }
 
+#[rstest]
+#[case("az-1", "hypervisor-az-2 are in eu-de-1b", "eu-de-1a")]
+#[case("az-2", "hypervisor-az-1 are in eu-de-1a", "eu-de-1b")]
+fn pool_over_several_zones_is_not_said_to_be_in_one(
+    #[case] label: &str,
+    #[case] machines: &str,
+    #[case] zone: &str,
+) {
+    let (mut call, _) = running("hv-pool-compliance");
+    call.composite["spec"]["labels"]["availability-zone"] = json!(label);
+    let fatal = call.run().fatal.unwrap();
+    let begins = format!(
+        "the machines of group {machines}, and the claim and the Composition's input want them in {zone}; machines don't move"
+    );
+    assert!(fatal.starts_with(&begins), "{fatal}");
+}
+
 #[test]
 fn pool_whose_zone_is_changed_says_that_machines_do_not_move() {
     let (mut call, _) = running("hv-pool-a");

@@ -143,8 +143,10 @@ impl Cluster<'_> {
         }
         let planned = gardener.groups(wanted);
         let created = self.created(request, wanted.name)?;
-        if let ([planned], [created, ..]) = (&planned[..], &created[..])
-            && created.zones != planned.zones
+        if let [planned] = &planned[..]
+            && let Some(created) = created
+                .iter()
+                .find(|created| created.zones != planned.zones)
             && wanted.bare_metal.is_some()
         {
             return Err(Fatal::new(format!(
