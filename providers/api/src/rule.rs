@@ -43,6 +43,11 @@ impl Rule {
 pub(crate) const REGION: Rule =
     Rule::immutable("region can't be changed: create another resource in the other region");
 
+pub(crate) const FIRST_NETWORK: Rule = Rule::immutable(
+    "bootstrap.network can't be changed, since servers may be in it: restore its cidr, and create further networks by `openstack network \
+     create`",
+);
+
 pub(crate) const POOL_NAME: Rule =
     Rule::immutable("name can't be changed: create another pool and move the consumers");
 

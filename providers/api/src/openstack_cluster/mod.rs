@@ -271,6 +271,7 @@ pub struct ClaimBootstrap {
     pub images: Vec<String>,
     /// A network in the tenant's first project, with a router to `network.externalNetwork`. Without it there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = [rule::FIRST_NETWORK]))]
     pub network: Option<FirstNetwork>,
     /// The most that each project may have, where it isn't what follows from the size.
     #[serde(skip_serializing_if = "is_default")]
