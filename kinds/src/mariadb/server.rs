@@ -209,6 +209,8 @@ pub struct BackupSpec {
     pub ignore_global_priv: bool,
     /// Where they are kept.
     pub storage: BackupStorage,
+    /// Whether the kubelet starts a container again that failed.
+    pub restart_policy: String,
     /// Labels of the pods.
     pub pod_metadata: PodMetadata,
     /// The pods.

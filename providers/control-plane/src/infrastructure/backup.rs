@@ -34,6 +34,9 @@ impl Recipe<'_> {
             compression: "gzip".to_owned(),
             ignore_global_priv: true,
             storage: self.storage(backup, sizes, desired),
+            // The container that uploads would compress the dump once more, and no restore could read it
+            // (https://github.com/mariadb-operator/mariadb-operator/issues/1850). The Job tries again with another pod, and another dump.
+            restart_policy: "Never".to_owned(),
             // A NetworkPolicy lets the members, and nothing else of the namespace, connect to each other.
             pod_metadata: PodMetadata {
                 labels: BTreeMap::from([label]),

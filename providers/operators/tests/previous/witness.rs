@@ -22,7 +22,7 @@ const WITH_DATA: [&str; 9] = [
 ];
 
 /// Objects of the previous version that this one deletes on purpose, as kind and name. docs/upgrade.md has to name each.
-const DELETED: [(&str, &str); 0] = [];
+const DELETED: [(&str, &str); 1] = [("Backup", "openstack-db-ff47f0f2")];
 
 /// Secrets that this version generates and the previous one didn't. A password that moves to another Secret would be another password.
 const GENERATED: [&str; 1] = ["nova-cell1-migration"];
