@@ -131,8 +131,10 @@ fn workload(
         pods: vec![Pods {
             // An image is uploaded and downloaded in one request.
             workers: Workers {
+                // Transfers wait for clients and stores most of the time.
+                threads: 16,
                 request_timeout: None,
-                // As long as nginx waits for a client. A client that vanishes occupies one of the few threads for so long.
+                // As long as nginx waits for a client. A client that vanishes occupies one of the threads for so long.
                 transfer_timeout: Some(60),
                 ..Workers::default()
             },

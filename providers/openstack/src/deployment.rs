@@ -17,7 +17,7 @@ use crate::reverse_proxy::ReverseProxy;
 use crate::rollout::{Controller, DRAIN, termination};
 use crate::service::API;
 use crate::tls::{CERTIFICATE, Certificate};
-use crate::uwsgi::{self, READY, Workers};
+use crate::uwsgi::{self, READY, REQUEST_TIMEOUT, Workers};
 
 /// The variable of oslo.service's option: on SIGTERM its launchers stop servers of RPC, which take no new calls, wait for those that run,
 /// and exit after so many seconds, 60 by default (`_graceful_shutdown` and `ProcessLauncher.wait` of oslo.service 4.3). Services of Cinder
@@ -208,10 +208,15 @@ impl Pods {
             ..ready
         });
         // A request would wait for a free worker, and a restart would end those that keep an API busy. A process that is stuck is
-        // replaced by uwsgi. The reverse proxy has its own probe. A proxy that can't be connected to is unready for the same reason, and a
-        // restart would end the connections that it has.
+        // replaced by uwsgi, where requests end after a time. Where they may take longer, connections that wait for a worker, of probes
+        // too, fill uwsgi's queue of 100 while nothing is stuck, and a restart would end all requests. The reverse proxy has its own probe. A proxy that can't be connected to is unready for the same reason,
+        // and a restart would end the connections that it has.
+        let timeout = self.workers.request_timeout;
+        let is_brief = timeout.is_some_and(|seconds| seconds <= REQUEST_TIMEOUT);
         let alive = match definition.kind {
-            ComponentKind::Wsgi { port, .. } if self.reverse_proxy.is_none() => Some(port),
+            ComponentKind::Wsgi { port, .. } if is_brief && self.reverse_proxy.is_none() => {
+                Some(port)
+            }
             _ => None,
         };
         container.liveness_probe = alive.map(|port| Probe {

@@ -153,6 +153,12 @@ fn upload_of_an_image_may_have_any_size_and_take_hours() {
         pairs.find(|pair| pair[0] == option).map(|pair| pair[1])
     };
     assert_eq!(words[0], "uwsgi");
+    assert_eq!(value("--threads"), Some("16"));
+    let probe = &api["spec"]["template"]["spec"]["containers"][0]["livenessProbe"];
+    assert!(
+        probe.is_null(),
+        "connections wait while all threads transfer"
+    );
     assert_eq!(value("--socket-timeout"), Some("60"));
     assert_eq!(value("--chunked-input-limit"), Some("16777216"));
     // The first three end a request after a time, the others limit its size or keep it on a disk.

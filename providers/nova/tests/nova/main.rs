@@ -223,6 +223,18 @@ fn no_password_is_on_a_command_line() {
     insta::assert_yaml_snapshot!(jobs(&cluster));
 }
 
+/// Attaching a volume takes up to half an hour, and connections that wait for a worker fill uwsgi's queue, those of probes too.
+#[test]
+fn api_is_unready_but_not_restarted_while_all_workers_are_busy() {
+    let cluster = running();
+    for api in ["nova", "nova-metadata"] {
+        let deployment = cluster.get::<Deployment>(api).unwrap();
+        let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+        assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/ready");
+        assert!(container["livenessProbe"].is_null(), "{api}");
+    }
+}
+
 #[test]
 fn upgrade_checks_first_and_rolls_conductors_then_apis_then_computes() {
     let mut cluster = running();
