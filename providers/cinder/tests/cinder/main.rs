@@ -275,6 +275,8 @@ fn backups_go_to_a_bucket() {
         lines,
         [
             "backup_driver = cinder.backup.drivers.s3.S3BackupDriver",
+            "backup_max_operations = 5",
+            "backup_s3_block_size = 1048576",
             "backup_s3_ca_cert_file = /etc/cinder/config/backup-ca.crt",
             "backup_s3_endpoint_url = https://s3.example.com",
             "backup_s3_store_access_key = backups",
