@@ -35,6 +35,15 @@ pub const OWNED: [Owned; 22] = owned_options! {
     "placement" => "keystone";
 };
 
+/// The drivers for names of ports, of which Neutron takes one: each keeps the name of a port under the same key.
+/// <https://docs.openstack.org/neutron/latest/admin/config-dns-int-ext-serv.html>
+const DNS_DRIVERS: [&str; 4] = [
+    "dns",
+    "dns_domain_ports",
+    "dns_domain_keywords",
+    "subnet_dns_publish_fixed_ip",
+];
+
 /// Identifiers of tunnels, as Neutron's documentation has them for OVN.
 const TUNNELS: &str = "1:65536";
 /// Bytes of Geneve's header with OVN's options; its driver refuses to start with fewer.
@@ -154,9 +163,10 @@ impl Facts<'_> {
             .iter()
             .map(String::as_str)
             .collect();
+        let has_dns = drivers.iter().any(|driver| DNS_DRIVERS.contains(driver));
         let asked = [
             ("qos", spec.plugins.contains(&Plugin::Qos)),
-            ("dns", spec.dns.domain.is_some()),
+            ("dns", spec.dns.domain.is_some() && !has_dns),
         ];
         for (driver, _) in asked.iter().filter(|(_, asked)| *asked) {
             if !drivers.contains(driver) {

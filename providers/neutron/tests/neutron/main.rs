@@ -209,6 +209,21 @@ fn mtu_of_tunnels_leaves_room_for_the_header_of_geneve_in_networks_of_vxlan() {
     assert_eq!(mtu(&cluster).as_deref(), Some("path_mtu = 8992"));
 }
 
+/// Two of them would create the same row for each port, and no port could be created.
+#[rstest::rstest]
+#[case(json!(["port_security"]), "port_security,qos,dns")]
+#[case(json!(["dns_domain_ports"]), "dns_domain_ports,qos")]
+#[case(json!(["dns_domain_keywords", "qos"]), "dns_domain_keywords,qos")]
+#[case(json!(["subnet_dns_publish_fixed_ip"]), "subnet_dns_publish_fixed_ip,qos")]
+fn one_driver_names_ports(#[case] given: Value, #[case] expected: &str) {
+    let mut cluster = running();
+    change(&mut cluster, |neutron| {
+        neutron["spec"]["ml2"]["extensionDrivers"] = given
+    });
+    let line = line(&cluster, "ml2", "extension_drivers");
+    assert_eq!(line, Some(format!("extension_drivers = {expected}")));
+}
+
 /// For a version of IP without name servers, Neutron would announce those of its own pod.
 #[test]
 fn subnets_without_name_servers_of_their_own_get_those_of_the_spec_alone() {
