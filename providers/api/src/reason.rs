@@ -197,8 +197,8 @@ reasons! {
         NotMonitored,
         /// Services wait for each other by `dependsOn`: the message has the cycle. Remove one dependency.
         DependencyCycle,
-        /// The Secret's password has changed, and RabbitMQ's operator doesn't change a user's password: delete the User that
-        /// the message names, and it is created again with the new one.
+        /// The Secret's password has changed, and RabbitMQ's operator doesn't change a user's password: delete the User and
+        /// the Permission that the message names, and both are created again, with the new one.
         PasswordNotTaken,
         /// The image doesn't support a setting: use the image that the message names, or disable the setting.
         NotInImage,

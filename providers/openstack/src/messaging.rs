@@ -282,8 +282,8 @@ fn managed(
     if made.line("password")? != password {
         let message = format!(
             "RabbitMQ's user has the password that it was created with, and its operator doesn't change it: write that one to the \
-             Secret again and create a CredentialRotation with rotationType messagingUser, or delete User {user} of rabbitmq.com, \
-             and it is created again with the password that the Secret has now"
+             Secret again and create a CredentialRotation with rotationType messagingUser, or delete User and Permission {user} of \
+             rabbitmq.com, and both are created again, with the password that the Secret has now"
         );
         return Err(Progress::failed(Reason::PasswordNotTaken, message));
     }

@@ -147,7 +147,10 @@ fn password_that_rabbitmqs_operator_did_not_take_is_reported() {
     cluster.settle(&NEUTRON, "neutron");
     let (status, reason, message) = ready(&cluster);
     assert_eq!((&*status, &*reason), ("False", "PasswordNotTaken"));
-    assert!(message.contains("delete User neutron"), "{message}");
+    assert!(
+        message.contains("delete User and Permission neutron"),
+        "{message}"
+    );
 
     cluster.secret("neutron-user-credentials", &changed);
     cluster.settle(&NEUTRON, "neutron");
