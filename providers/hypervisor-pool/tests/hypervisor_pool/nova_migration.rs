@@ -241,6 +241,7 @@ fn pod() -> Root {
         fs::create_dir_all(root.path(folder)).unwrap();
     }
     root.write("run/libvirt/ceph-keys-defined", "");
+    root.program("sleep", "PATH=${PATH#*:} exec sleep 0.01");
     root
 }
 
@@ -284,6 +285,25 @@ fn nova_compute_waits_until_libvirt_answers_at_the_socket_that_the_last_one_left
     let _libvirt = UnixListener::bind(&libvirt).unwrap();
     assert!(compute.wait().unwrap().success());
     assert!(root.path("started").exists());
+}
+
+/// A server that is missing later was migrated live while nova-compute didn't run: a second one would write to the same disks.
+#[test]
+fn nova_compute_starts_servers_again_after_a_reboot_and_no_later() {
+    let root = pod();
+    root.program("chgrp", "exit 1");
+    let runs = "cp \"$ROOT/run/agent/node.conf\" \"$ROOT/conf\"
+        until [ -e \"$ROOT/run/libvirt/servers-resumed\" ]; do PATH=${PATH#*:} sleep 0.01; done";
+    root.program("nova-compute", runs);
+    let _sockets = ["run/libvirt/libvirt-sock", "run/openvswitch/db.sock"]
+        .map(|socket| UnixListener::bind(root.path(socket)).unwrap());
+    let resumes = || {
+        assert!(nova_compute(&root).status().unwrap().success());
+        let file = fs::read_to_string(root.path("conf")).unwrap();
+        let default = file.split("\n[").next().unwrap().to_owned();
+        !default.contains("\nresume_guests_state_on_host_boot = false")
+    };
+    assert_eq!([resumes(), resumes(), resumes()], [true, false, false]);
 }
 
 /// Starts nova-compute where the folder of servers belongs to a group, or can't.
