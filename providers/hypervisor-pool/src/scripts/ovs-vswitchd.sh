@@ -1,14 +1,15 @@
 database() { ovs-vsctl --no-wait --timeout=5 "$@"; }
 until database init; do sleep 1; done
 
-# Flows in the kernel outlive this process. They stay until ovn-controller has written its own again.
+# Flows in the kernel outlive this process. They stay until ovn-controller has written its own again, for ten minutes at most: during an
+# upgrade of OVN it writes none before it is of northd's version, and without flows servers that run would have no network.
 restore() {
     tries=0
-    until ovs-ofctl dump-aggregate br-int 2> /dev/null | grep -q 'flow_count=[1-9]' || [ $tries -ge 30 ]; do
+    until ovs-ofctl --timeout=5 dump-aggregate br-int 2> /dev/null | grep -q 'flow_count=[1-9]' || [ $tries -ge 600 ]; do
         tries=$((tries + 1))
         sleep 1
     done
-    database remove Open_vSwitch . other_config flow-restore-wait
+    until database remove Open_vSwitch . other_config flow-restore-wait; do sleep 1; done
 }
 
 # In user space only a bridge can be the end of a tunnel: it takes over the interface and its address.
