@@ -26,6 +26,9 @@ const STALLING: [Reason; 7] = [
     Reason::PoolNotAllowed,
 ];
 
+/// Reasons of a condition that has lapsed, which the claim is Ready without.
+const LAPSED: [Reason; 2] = [Reason::NotOffered, Reason::NotVerified];
+
 /// The condition that is True while a person has to change something, as kstatus defines it
 /// (<https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md>).
 pub const STALLED: &str = "Stalled";
@@ -108,7 +111,8 @@ pub fn result(
     }
 }
 
-/// Sets a condition that nothing has to say any more, where it was set before: Crossplane keeps one that isn't set.
+/// Sets a condition that nothing has to say any more, where it was set before: Crossplane keeps one that isn't set. `LAPSED` has its reason
+/// if it is one of `REQUIRED`.
 pub fn lapse(
     response: &mut Response,
     type_: &str,
@@ -170,9 +174,10 @@ pub fn invalid(fatal: Fatal, response: &Response) -> Fatal {
 fn pending(response: &Response) -> (String, String) {
     let required = REQUIRED.iter();
     let mut required = required.filter_map(|type_| response.condition_set(type_));
-    let lapsed = [Reason::NotOffered, Reason::NotVerified].map(|reason| reason.name());
     let is_pending = |condition: &&v1::Condition| {
-        condition.status() != Status::ConditionTrue && !lapsed.contains(&condition.reason.as_str())
+        let mut lapsed = LAPSED.into_iter().map(Reason::name);
+        let has_lapsed = lapsed.any(|reason| reason == condition.reason);
+        condition.status() != Status::ConditionTrue && !has_lapsed
     };
     match required.find(is_pending) {
         Some(pending) => (pending.reason.clone(), pending.message().to_owned()),

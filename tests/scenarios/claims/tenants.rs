@@ -170,7 +170,7 @@ pub async fn change(site: &Site<'_>) -> Result<()> {
         .await?;
     site.says(CUSTOMER_B, "Retained", "DataRetained", "share-hv-pool-b")
         .await?;
-    let empty = json!({"hosts": []});
+    let empty = json!({"hosts": [], "hostCount": 0});
     site.lab
         .storage
         .set_status(SHARE, "customer-b-staging", empty)

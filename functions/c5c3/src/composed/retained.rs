@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use c5c3_api::hypervisor::HypervisorShareSpec;
+use c5c3_api::hypervisor::{HypervisorShareSpec, HypervisorShareStatus};
 use c5c3_kinds::Spec;
 use c5c3_kinds::ceph::{BLOCKED, CephObjectStore, CephObjectStoreUser, DATA_KINDS};
 use function_protocol::{Document, Fatal};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::deleting::is_unresolved;
@@ -281,7 +281,8 @@ fn waits(object: &Value) -> String {
 
 fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<Leftover<'a>> {
     let text = |pointer: &str| Some(value.pointer(pointer)?.as_str()?.to_owned());
-    let hosts = value.pointer("/status/atProvider/manifest/status");
+    let share = value.pointer("/status/atProvider/manifest/status");
+    let share = share.and_then(|status| HypervisorShareStatus::deserialize(status).ok());
     let policies = value.pointer("/spec/managementPolicies");
     Some(Leftover {
         name,
@@ -290,12 +291,7 @@ fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<
         cluster: text("/spec/providerConfigRef/name")?,
         // Only a share says that nothing is in it.
         is_empty: text("/spec/forProvider/manifest/kind")? == SHARE
-            && hosts.is_some_and(|status| {
-                let nodes = ["hosts", "lost"].map(|field| status[field].as_array());
-                nodes
-                    .iter()
-                    .all(|nodes| nodes.is_none_or(|nodes| nodes.is_empty()))
-            }),
+            && share.is_some_and(|status| status.is_empty()),
         is_deleted: text("/metadata/deletionTimestamp").is_some(),
         is_released: false,
         waits: waits(value),

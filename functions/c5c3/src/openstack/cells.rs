@@ -118,7 +118,7 @@ impl Recipe<'_> {
     fn served_hypervisors(&self, composed: &Composed<'_>) -> Vec<String> {
         let pools = self.site.hypervisors.iter().filter(|pool| {
             let share = resource::share(pool.name.name());
-            let may_create = !self.nova_leaves && self.site.creation_in(pool) == Creation::Allowed;
+            let may_create = !self.keeps_nova && self.site.creation_in(pool) == Creation::Allowed;
             !composed.is_foreign(&share) && (may_create || composed.exists(&share))
         });
         pools.map(|pool| pool.name.name().to_owned()).collect()

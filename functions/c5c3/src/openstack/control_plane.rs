@@ -369,7 +369,7 @@ impl Recipe<'_> {
     }
 }
 
-/// Whether the c5c3-operator has seen the last change of the ControlPlane.
+/// Whether the c5c3-operator has reconciled the last change of the ControlPlane.
 pub fn is_current(found: &Observation<ControlPlaneStatus>) -> bool {
     let generation = found.record.as_ref().and_then(|record| record.generation);
     let seen =
@@ -379,7 +379,7 @@ pub fn is_current(found: &Observation<ControlPlaneStatus>) -> bool {
         .is_none_or(|(generation, seen)| generation <= seen)
 }
 
-/// Takes back that the ControlPlane is ready and tested, as it was before its last change.
+/// Withdraws `Ready` and `TestsPassed`, which describe the ControlPlane before its last change.
 fn await_operator(conditions: &mut Vec<Condition>) {
     conditions.retain(|condition| condition.type_ != TESTS_PASSED);
     for ready in conditions
@@ -389,7 +389,7 @@ fn await_operator(conditions: &mut Vec<Condition>) {
         *ready = Condition {
             status: "False".to_owned(),
             reason: Reason::Waiting.to_string(),
-            message: "waits for the c5c3-operator to see the last change".to_owned(),
+            message: "waits for the c5c3-operator to reconcile the last change".to_owned(),
             ..ready.clone()
         };
     }

@@ -10,8 +10,8 @@ mod control_plane;
 mod deletion;
 mod existing;
 mod exposure;
+mod kept_nova;
 mod keys;
-mod leaving;
 mod moves;
 mod new_hosts;
 mod part;
@@ -54,8 +54,8 @@ struct Recipe<'a> {
     cluster: &'a OpenStackCluster,
     presets: &'a OpenStackPresets,
     names: Names<'a>,
-    /// Whether Nova is off in the claim, and on until its nodes have no servers.
-    nova_leaves: bool,
+    /// Whether Nova stays on although the claim disables it, because a share still has nodes.
+    keeps_nova: bool,
     existing: Existing,
     /// What the control plane runs with.
     running: Running,
@@ -73,8 +73,8 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let presets: OpenStackPresets = input::read(request)?;
     let preset = presets.size(cluster.spec.size)?;
     let parts = Part::all(&cluster.spec, &preset.share);
-    // After the parts: no pool guarantees nodes to a Nova that is switched off.
-    let nova_leaves = leaving::keep_nova(&mut cluster, request);
+    // Parts are those of the claim as written: a pool guarantees no nodes to a disabled Nova.
+    let keeps_nova = kept_nova::keep(&mut cluster, request);
     let names = Names::of(cluster.metadata.claim_name())?;
     let existing = Existing::of(request);
     let running = Running::of(&preset.infrastructure, &existing, request)?;
@@ -85,7 +85,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         cluster: &cluster,
         presets: &presets,
         names,
-        nova_leaves,
+        keeps_nova,
         existing,
         running,
         parts,

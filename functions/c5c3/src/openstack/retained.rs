@@ -16,21 +16,14 @@ const DELETES_DATA: &str = "to delete it with all data";
 /// What the release of a share does, in words.
 const DRAINS_NODES: &str = "to drain its nodes, whose servers stay until they are deleted or moved";
 
-/// The same where the claim has switched Nova off.
-const DRAINS_NODES_OF_NOVA: &str = "Nova stays on until no share has nodes; to drain its nodes, whose servers stay until they are deleted or moved";
-
 impl Recipe<'_> {
     /// Says what is being deleted, and what that waits for; what is kept, and how to delete it; and which names of the annotation
     /// have no effect.
     pub(super) fn retained(&self, retention: &Retention, response: &mut Response) {
         let mut sentences: Vec<String> = retention.deleting.iter().map(deleting).collect();
-        let drains_nodes = match self.nova_leaves {
-            true => DRAINS_NODES_OF_NOVA,
-            false => DRAINS_NODES,
-        };
         let kept = [
             (&retention.data, DELETES_DATA),
-            (&retention.shares, drains_nodes),
+            (&retention.shares, DRAINS_NODES),
         ];
         let kept = kept.into_iter().filter(|(names, _)| !names.is_empty());
         let kept: Vec<String> = kept
@@ -43,6 +36,9 @@ impl Recipe<'_> {
             _ => (true, Reason::DataRetained),
         };
         sentences.extend(unmatched(&retention.unmatched));
+        if self.keeps_nova {
+            sentences.push("Nova stays on until no HypervisorShare has nodes".to_owned());
+        }
         sentences.extend(kept);
         transitions::set(response, "Retained", holds, reason, sentences.join("; "));
     }

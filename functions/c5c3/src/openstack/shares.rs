@@ -82,7 +82,7 @@ impl Recipe<'_> {
             let resource = resource::share(name);
             let observation: Observation<HypervisorShareStatus> = match &pool.composite {
                 // It isn't wanted any more, and kept for its servers.
-                _ if self.nova_leaves => composed.observation(&resource),
+                _ if self.keeps_nova => composed.observation(&resource),
                 Some(composite) => {
                     let spec = HypervisorShareSpec {
                         control_plane: self.names.control_plane().to_owned(),
@@ -132,7 +132,7 @@ impl Recipe<'_> {
             let conditions = &observation.status.conditions;
             shares.enabling.push(new_hosts::enables(conditions));
             let is_ready = observation.synced && is_ready(&observation.status);
-            if observation.exists && !is_ready && !self.nova_leaves {
+            if observation.exists && !is_ready && !self.keeps_nova {
                 let why = why(&observation);
                 shares
                     .waiting

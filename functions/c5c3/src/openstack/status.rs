@@ -103,6 +103,7 @@ impl Recipe<'_> {
             && self.was_ready()
             && !is_current(&findings.control_plane)
         {
+            // Until the c5c3-operator has reconciled the last change, nothing is known against the former phase.
             phase
         } else if self.was_ready() && !updating && verdict != Verdict::Pending {
             Phase::Degraded

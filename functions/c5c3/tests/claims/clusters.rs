@@ -298,7 +298,7 @@ fn machines_stay_where_they_are_when_the_input_changes() {
 #[rstest]
 #[case("az-1", "hypervisor-az-2 are in eu-de-1b", "eu-de-1a")]
 #[case("az-2", "hypervisor-az-1 are in eu-de-1a", "eu-de-1b")]
-fn pool_over_several_zones_is_not_said_to_be_in_one(
+fn pool_over_several_zones_is_refused_when_its_label_names_one(
     #[case] label: &str,
     #[case] machines: &str,
     #[case] zone: &str,

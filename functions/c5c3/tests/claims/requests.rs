@@ -63,9 +63,9 @@ fn claim_asks_the_pool_of_its_backups_for_a_node_for_each_copy() {
 #[rstest]
 #[case::ephemeral_disks(json!({"ephemeralPool": {"enabled": true, "replication": 5}}))]
 #[case::files(json!({"filesystem": {"enabled": true, "dataPoolReplication": 5}}))]
-#[case::what_is_known_of_files(json!({"filesystem": {"enabled": true, "metadataPoolReplication": 5}}))]
+#[case::metadata_of_files(json!({"filesystem": {"enabled": true, "metadataPoolReplication": 5}}))]
 #[case::objects(json!({"objectStore": {"enabled": true, "dataPoolReplication": 5}}))]
-fn claim_asks_its_storage_pool_for_a_node_for_each_copy_of(#[case] ceph: Value) {
+fn claim_asks_its_storage_pool_for_as_many_nodes_as_any_data_has_copies(#[case] ceph: Value) {
     let mut call = eligible();
     let mut pools = call.world.iter_mut();
     let pool = pools.find(|pool| text(pool, "/spec/name") == "st-pool-a");

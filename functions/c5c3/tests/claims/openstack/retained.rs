@@ -1,6 +1,7 @@
 //! What a claim drops and keeps, since it holds data or servers.
 
 mod deleting;
+mod kept_nova;
 mod names;
 mod reported;
 
@@ -25,56 +26,6 @@ fn retained(outcome: &Outcome) -> Vec<&str> {
 fn retained_condition(outcome: &Outcome) -> (&str, &str, &str) {
     let (status, reason, message) = &outcome.conditions["Retained"];
     (status, reason, message)
-}
-
-/// Servers are deleted and moved by Nova's API, and a drain ends when Nova says that a node has none.
-#[rstest]
-#[case::alone(json!({"nova": false}))]
-#[case::with_what_it_needs(json!({"nova": false, "neutron": false, "glance": false}))]
-fn nova_that_is_disabled_stays_on_until_no_share_has_nodes(#[case] services: Value) {
-    let (mut call, _) = running("customer-a-prod");
-    let shares = ["share-hv-pool-a", "share-hv-pool-b"];
-    let status = |call: &mut Call, share: &str, status: Value| {
-        let object = call.observed.get_mut(share).unwrap();
-        let manifest = &mut object["status"]["atProvider"]["manifest"];
-        for (field, value) in status.as_object().unwrap() {
-            manifest["status"][field] = value.clone();
-        }
-    };
-    let enabling = json!([{"type": "ComputeServicesEnabled", "status": "True"}, {"type": "Ready", "status": "False"}]);
-    let lost = json!({"hostCount": 0, "hosts": [], "lost": ["node-7"], "conditions": enabling});
-    status(&mut call, shares[0], lost);
-    let hosts = json!({"hostCount": 1, "hosts": [{"name": "node-1"}], "conditions": enabling});
-    status(&mut call, shares[1], hosts);
-    let before = call.run();
-    for (service, enabled) in services.as_object().unwrap() {
-        call.composite["spec"]["services"][service] = enabled.clone();
-    }
-    let outcome = call.run();
-    assert_eq!(
-        outcome.manifest("control-plane"),
-        before.manifest("control-plane")
-    );
-    let (status_, reason, message) = retained_condition(&outcome);
-    assert_eq!([status_, reason], ["True", "DataRetained"]);
-    let says = "share-hv-pool-b: no longer in the spec, and kept with what is in it; Nova stays on until no share has nodes; to drain its nodes";
-    assert!(message.contains(says), "{message}");
-
-    call = call.applied(&outcome, well);
-    call.composite["metadata"]["annotations"] =
-        json!({"c5c3.io/delete-retained": shares.join(",")});
-    let released = call.run();
-    assert_eq!(
-        released.manifest("control-plane"),
-        before.manifest("control-plane")
-    );
-    for share in shares {
-        assert!(!released.desired.contains_key(share));
-        call.observed.remove(share);
-    }
-    let outcome = call.run();
-    let services = &outcome.manifest("control-plane")["spec"]["services"];
-    assert_eq!(services["nova"]["enabled"], false);
 }
 
 #[test]
@@ -207,7 +158,7 @@ fn share_is_held_only_until_its_pool_is_named_again() {
 fn share_without_servers_goes_with_its_pool() {
     let (call, before) = running("customer-a-prod");
     let empty = |name: &str, manifest: &Value| match name {
-        "share-hv-pool-b" => json!({"hosts": []}),
+        "share-hv-pool-b" => json!({"hosts": [], "hostCount": 0}),
         _ => well(name, manifest),
     };
     let mut call = call.applied(&before, empty);
@@ -222,7 +173,7 @@ fn namespace_that_may_just_have_been_created_goes_with_its_pool_once_it_can_be_d
     let (call, before) = running("customer-a-prod");
     let name = "agents-namespace-hv-pool-b";
     let without_hosts = |name: &str, manifest: &Value| match name {
-        "share-hv-pool-b" => json!({"hosts": []}),
+        "share-hv-pool-b" => json!({"hosts": [], "hostCount": 0}),
         _ => well(name, manifest),
     };
     let mut call = call.applied(&before, without_hosts);

@@ -169,17 +169,18 @@ fn site_that_hands_out_nothing_creates_no_user_and_says_so_to_whoever_asks() {
     let (status, reason, _) = &outcome.conditions["ConnectionReady"];
     assert_eq!([status, reason], ["False", "Unsupported"]);
     assert_eq!(outcome.composite_ready, Some(true));
+}
 
-    call.composite["status"] = outcome.status.clone();
+#[test]
+fn connection_ready_lapses_once_access_is_removed_where_the_site_hands_out_nothing() {
+    let call = Call::of(claim("customer-b-staging"), "openstack-production").with(pools());
+    let (mut call, _) = run(call.admitted(), well);
     call.composite["status"]["conditions"] =
         json!([{ "type": "ConnectionReady", "status": "False" }]);
-    call.composite["spec"]["access"].take();
-    let (status, reason, _) = &call.run().conditions["ConnectionReady"];
-    assert_eq!(
-        [status, reason],
-        ["Unknown", "NotOffered"],
-        "the advice was taken"
-    );
+    let outcome = call.run();
+    let (status, reason, _) = &outcome.conditions["ConnectionReady"];
+    assert_eq!([status, reason], ["Unknown", "NotOffered"]);
+    assert_eq!(outcome.composite_ready, Some(true));
 }
 
 #[test]

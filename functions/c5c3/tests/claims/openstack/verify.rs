@@ -63,7 +63,7 @@ fn shown(outcome: &Outcome) -> (&Value, &str, &str) {
 }
 
 #[test]
-fn control_plane_whose_last_change_its_operator_has_not_seen_is_neither_ready_nor_tested() {
+fn control_plane_whose_last_change_is_not_reconciled_is_neither_ready_nor_tested() {
     let (mut call, outcome) = tested("True", "TestsPassed", "").run(verified());
     assert_eq!(shown(&outcome).0, "Ready");
     let object = call.observed.get_mut("control-plane").unwrap();
@@ -81,7 +81,7 @@ fn control_plane_whose_last_change_its_operator_has_not_seen_is_neither_ready_no
     assert_eq!([status, reason], ["False", "Waiting"]);
     assert_eq!(
         message,
-        "waits for the c5c3-operator to see the last change"
+        "waits for the c5c3-operator to reconcile the last change"
     );
     assert_eq!(unseen.composite_ready, Some(false));
     let object = call.observed.get_mut("control-plane").unwrap();

@@ -1,4 +1,4 @@
-//! A Nova that the claim has switched off, while nodes still have its servers.
+//! A Nova that the claim disables while nodes may still have its servers.
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, HypervisorShareStatus};
 use function_protocol::Request;
@@ -10,7 +10,7 @@ use crate::ownership::{Owner, Ownership};
 
 /// Keeps Nova on, and what it needs, while the claim has a share with nodes: servers are deleted and moved by Nova's API, and a drain ends
 /// when Nova says that a node has none. Returns whether it does.
-pub fn keep_nova(cluster: &mut OpenStackCluster, request: &Request) -> bool {
+pub fn keep(cluster: &mut OpenStackCluster, request: &Request) -> bool {
     let is_kept = !cluster.spec.services.nova && has_nodes(cluster, request);
     if is_kept {
         let services = &mut cluster.spec.services;
@@ -28,10 +28,9 @@ fn has_nodes(cluster: &OpenStackCluster, request: &Request) -> bool {
     shares.any(|(name, object)| {
         let share: Observation<HypervisorShareStatus> = Observation::of(Some(object));
         let ownership = owner.ownership("", "", share.record.as_ref());
-        let is_empty = share.status.host_count == Some(0) && share.status.lost.is_empty();
-        // The name of a Usage begins in the same way where a pool is called so.
+        // A Usage's name can start with the same prefix; only a share has such a spec.
         last_spec::<HypervisorShareSpec>(request, name).is_some()
             && !matches!(ownership, Ownership::Foreign(_))
-            && !is_empty
+            && !share.status.is_empty()
     })
 }
