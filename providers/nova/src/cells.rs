@@ -35,7 +35,7 @@ pub struct Cell<'a> {
     pub spec: &'a nova::Cell,
     /// Its database.
     pub database: Prerequisite<Database>,
-    /// The certificates that those of its database's server are signed by, also while the database isn't ready.
+    /// CA certificates of its database's server, even while the database isn't ready.
     pub authority: Option<String>,
     /// Its message bus.
     pub bus: Prerequisite<Messaging>,

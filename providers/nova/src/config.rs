@@ -118,8 +118,8 @@ impl Shared {
 }
 
 impl Facts<'_> {
-    /// Returns the files of the API, the metadata API, the scheduler and the super conductor, which trust the servers of
-    /// [`Recipe::trust_databases`](crate::recipe::Recipe::trust_databases) besides. They have one name in Nova's list of
+    /// Returns the files of the API, the metadata API, the scheduler and the super conductor. The caller adds the CA certificates of the
+    /// databases ([`Recipe::trust_databases`](crate::recipe::Recipe::trust_databases)). They have one name in Nova's list of
     /// services, so that pods that are gone leave no entries there.
     pub fn control(&self, control: &Control<'_>) -> Files {
         let mut files = Files::default();

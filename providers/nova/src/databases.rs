@@ -55,7 +55,7 @@ impl Databases {
     }
 }
 
-/// Gives files the certificates that those of several servers are signed by, each once.
+/// Adds the CA certificates of several database servers, each once.
 pub fn trust<'a>(files: &mut Files, authorities: impl IntoIterator<Item = Option<&'a str>>) {
     let mut texts: Vec<&str> = Vec::new();
     for text in authorities.into_iter().flatten() {

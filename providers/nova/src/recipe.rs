@@ -37,8 +37,8 @@ pub struct Recipe<'a> {
 }
 
 impl Recipe<'_> {
-    /// Gives the files of the parts outside cells the certificates of the databases of the API, of cell0 and of the cells in the spec: from
-    /// when a cell is mapped, also while its server is away, since other files would replace the pods.
+    /// Adds the CA certificates of the databases of the API, cell0 and every mapped cell of the spec. A cell counts even while its server is
+    /// away, because a change of the file would replace the pods.
     pub fn trust_databases(&self, control: &Control<'_>, files: &mut Files) {
         let cells = self.cells.iter();
         let mapped = cells.filter(|cell| self.mappings.contains_key(&cell.spec.name));

@@ -99,6 +99,7 @@ impl Recipe<'_> {
             .map(|(name, mapping)| format!("{name} {mapping}\n"))
             .collect();
         files.text("cells", mappings.concat());
+        // Again: cells that were mapped in this reconcile are trusted, too.
         self.trust_databases(control, &mut files);
         pods.extend(self.control(control, files, &pending, desired));
         databases::archive(self.spec, jobs, tasks, desired);

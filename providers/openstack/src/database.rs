@@ -115,8 +115,8 @@ impl Database {
         })
     }
 
-    /// Returns the CA certificates of the server of [`Self::resolve`]'s database, also while the database isn't ready. None are known while
-    /// the Secret with them can't be read.
+    /// Returns the CA certificates of the server of [`Self::resolve`]'s database, even while the database isn't ready; none while they are
+    /// unknown.
     pub fn authority_of(
         service: &Service<'_>,
         suffix: &str,

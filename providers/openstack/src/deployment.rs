@@ -207,10 +207,10 @@ impl Pods {
             failure_threshold: Some(failures),
             ..ready
         });
-        // A request would wait for a free worker, and a restart would end those that keep an API busy. A process that is stuck is
-        // replaced by uwsgi, where requests end after a time. Where they may take longer, connections that wait for a worker, of probes
-        // too, fill uwsgi's queue of 100 while nothing is stuck, and a restart would end all requests. The reverse proxy has its own probe. A proxy that can't be connected to is unready for the same reason,
-        // and a restart would end the connections that it has.
+        // A request would wait for a free worker, and a restart would end those that keep an API busy. uwsgi replaces a process that is
+        // stuck, where requests have a timeout. Where they may take longer, waiting connections, those of probes too, fill uwsgi's queue
+        // of 100 although nothing is stuck: there is no probe. The reverse proxy has its own. A proxy that can't be connected to is
+        // unready for the same reason, and a restart would end the connections that it has.
         let timeout = self.workers.request_timeout;
         let is_brief = timeout.is_some_and(|seconds| seconds <= REQUEST_TIMEOUT);
         let alive = match definition.kind {

@@ -215,7 +215,7 @@ fn mtu_of_tunnels_leaves_room_for_the_header_of_geneve_in_networks_of_vxlan() {
 #[case(json!(["dns_domain_ports"]), "dns_domain_ports,qos")]
 #[case(json!(["dns_domain_keywords", "qos"]), "dns_domain_keywords,qos")]
 #[case(json!(["subnet_dns_publish_fixed_ip"]), "subnet_dns_publish_fixed_ip,qos")]
-fn one_driver_names_ports(#[case] given: Value, #[case] expected: &str) {
+fn neutron_with_a_dns_driver_gets_no_second_one(#[case] given: Value, #[case] expected: &str) {
     let mut cluster = running();
     change(&mut cluster, |neutron| {
         neutron["spec"]["ml2"]["extensionDrivers"] = given

@@ -12,6 +12,7 @@ mod hypervisors;
 mod metrics;
 mod parts;
 mod removal;
+mod trust;
 mod upgrade;
 
 use std::process::Command;
