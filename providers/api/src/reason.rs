@@ -198,7 +198,7 @@ reasons! {
         /// Services wait for each other by `dependsOn`: the message has the cycle. Remove one dependency.
         DependencyCycle,
         /// The Secret's password has changed, and RabbitMQ's operator doesn't change a user's password: delete the User and
-        /// the Permission that the message names, and both are created again, with the new one.
+        /// the Permission that the message names, and both are created again, with the new password.
         PasswordNotTaken,
         /// The image doesn't support a setting: use the image that the message names, or disable the setting.
         NotInImage,

@@ -1,7 +1,7 @@
 # The liveness probe compares it with the socket of libvirt; of the last process, it is too old.
 rm -f /run/agent/started
 # After a reboot Nova starts the servers again that ran before. At a later start it would do so with one whose live migration ended while
-# nova-compute didn't run: the server runs on the other host, on the same disks, and Nova has it here still.
+# nova-compute didn't run: the server runs on the other host, on the same disks, while Nova's database still has it on this one.
 resumed=/run/libvirt/servers-resumed
 [ ! -e $resumed ] || resume='resume_guests_state_on_host_boot = false'
 # What differs from node to node; everything else is in nova.conf. The queue manager names queues after host and process.
@@ -59,6 +59,6 @@ END
 answers() { python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$1" 2> /dev/null; }
 until answers /run/libvirt/libvirt-sock && answers /run/openvswitch/db.sock && [ -e /run/libvirt/ceph-keys-defined ]; do sleep 1; done
 touch /run/agent/started
-# Starting hundreds of servers takes minutes, and goes on at the next start if this one ends before.
+# Starting hundreds of servers takes minutes. If nova-compute ends within half an hour, its next start starts the rest.
 (sleep 1800 && touch $resumed) > /dev/null 2>&1 < /dev/null &
 exec nova-compute --config-file /etc/nova/config/nova.conf --config-file /run/agent/node.conf
