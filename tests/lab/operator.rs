@@ -136,17 +136,17 @@ impl Operator {
     /// Starts the operator of virtual hosts, users and permissions in RabbitMQ. Its kinds come with the operator of clusters,
     /// whose pods it reaches once the cluster has a node. Its webhooks aren't served.
     pub async fn rabbitmq_topology(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
-        let metrics = machine.port();
+        let health = machine.port();
         let program = Program::new(Tool::RabbitmqTopologyOperator.path()?)
-            .flag("metrics-bind-address", loopback(metrics))
+            .flag("health-probe-bind-address", loopback(health))
             .env("KUBECONFIG", cluster.kubeconfig_file())
             .env("OPERATOR_NAMESPACE", NAMESPACE)
             .env("ENABLE_WEBHOOKS", "false");
         Self::run(
             machine,
             "rabbitmq-topology-operator",
-            leased(program, LEASE),
-            Readiness::Listens(metrics),
+            program,
+            Readiness::Asked(health),
         )
         .await
     }

@@ -231,6 +231,7 @@ impl Part {
             }),
             Self::MessagingUser => json!({
                 "username": object.name_any(),
+                "credentials": spec["importCredentialsSecret"],
                 "conditions": [condition("Ready", "True", "Created")],
             }),
             Self::Tests => json!({

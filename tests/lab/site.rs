@@ -7,7 +7,6 @@ use anyhow::Result;
 use c5c3_program::Build;
 use serde_json::{Value, json};
 
-use crate::claims::credentials;
 use crate::cluster::{self, Cluster, Etcd};
 use crate::function::our_program;
 use crate::keystones;
@@ -17,7 +16,6 @@ use crate::objects::{Kind, kind};
 use crate::pods::Pods;
 use crate::serve::Server;
 use crate::simulated_operators::SimulatedOperators;
-use crate::watched::Watched;
 
 const CLUSTER_ROLE_BINDING: Kind = kind("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
 const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
@@ -54,7 +52,6 @@ pub struct Site {
 /// What is also simulated where this project's operators of services run.
 struct Beside {
     _keystones: Server,
-    _credentials: Watched,
     _pods: Pods,
 }
 
@@ -122,7 +119,6 @@ impl Site {
         let cluster = start(machine).await?;
         let beside = Beside {
             _keystones: keystones::serve(KEYSTONE, None).await?,
-            _credentials: credentials::of_users(&cluster).await?,
             _pods: Pods::of_jobs(machine, &cluster).await?,
         };
         Ok(Self {

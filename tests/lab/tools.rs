@@ -153,7 +153,7 @@ impl Tool {
         Crane: "crane" in "registry" of ("github.com/google/go-containerregistry" + "/cmd/crane"), &[];
         MariadbOperator: "mariadb-operator" in "mariadb" of ("github.com/mariadb-operator/mariadb-operator" + "/cmd/controller"), &[];
         RabbitmqOperator: "rabbitmq-cluster-operator" in "rabbitmq" of ("github.com/rabbitmq/cluster-operator/v2"), &[];
-        RabbitmqTopologyOperator: "rabbitmq-topology-operator" in "rabbitmq-topology" of ("github.com/rabbitmq/messaging-topology-operator"), &[];
+        RabbitmqTopologyOperator: "rabbitmq-topology-operator" in "rabbitmq-topology" of ("github.com/rabbitmq/messaging-topology-operator" + "/cmd"), &[];
         KOrc: "k-orc" in "k-orc" of ("github.com/k-orc/openstack-resource-controller/v2" + "/cmd/manager"), &[];
         CertManager: "cert-manager" in "cert-manager" of ("github.com/cert-manager/cert-manager", "./cert-manager"), &[];
         ExternalSecrets: "external-secrets" in "external-secrets" of ("github.com/external-secrets/external-secrets"), &[];

@@ -18,7 +18,7 @@ kinds! { Spec "k8s.mariadb.com" "v1alpha1":
 }
 
 /// Label of a Secret whose changes mariadb-operator follows.
-pub const WATCH: &str = "k8s.mariadb.com/watch";
+pub const WATCH: (&str, &str) = ("k8s.mariadb.com/watch", "");
 
 /// A database server, with the fields that its address depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
 //! Kinds of RabbitMQ's operators, rabbitmq.com/v1beta1 (<https://github.com/rabbitmq/cluster-operator>, 2.16.0, and
-//! messaging-topology-operator 1.17): what the clients of a cluster read and compose.
+//! messaging-topology-operator 1.20.0): what the clients of a cluster read and compose.
 
 pub mod cluster;
 
@@ -24,6 +24,10 @@ pub struct RabbitmqCluster {
     #[serde(default)]
     pub tls: ClusterTls,
 }
+
+/// Label of a Secret whose changes messaging-topology-operator follows. Since 1.20 it reads no other one
+/// (<https://github.com/rabbitmq/messaging-topology-operator/blob/v1.20.0/api/v1beta1/labels.go>).
+pub const WATCH: (&str, &str) = ("rabbitmq.com/topology-operator", "true");
 
 /// The conditions of a RabbitMQ cluster that serves. `ReconcileSuccess` is also False while its operator tries again.
 pub const READY: [&str; 2] = ["AllReplicasReady", "ClusterAvailable"];

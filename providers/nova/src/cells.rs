@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::nova::{self, NovaSpec, NovaStatus};
 use c5c3_api::parts;
 use c5c3_kinds::{Manifest, cert_manager, gateway, mariadb, rabbitmq};
@@ -10,11 +11,11 @@ use k8s_openapi::api::core::v1::{ConfigMap, Service as KubernetesService};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{
-    DesiredState, Failure, Generated, Key, Lookup, Reason, Resource, SecretValues, label_pairs,
+    DesiredState, Failure, Key, Lookup, Reason, Resource, SecretValues, label_pairs,
 };
 use provider_openstack::{
     Component, ComponentDefinition, Database, Messaging, NOVA, NOVA_CONDUCTOR, NOVA_NOVNCPROXY,
-    Prerequisite, Service, keep_deployment,
+    Prerequisite, Service, keep_deployment, user_credentials,
 };
 
 use crate::consoles::Consoles;
@@ -169,17 +170,11 @@ fn passwords(
     desired: &mut DesiredState,
 ) {
     if database.server.cluster_ref.is_some() && database.secret_ref.is_none() {
-        let user = Generated {
-            is_immutable: true,
-            ..Generated::credentials(&NOVA.database_name(cell))
-        };
+        let user = user_credentials(RotationType::DatabaseUser, &NOVA.database_name(cell));
         desired.generate(service.namespace, &NOVA.database_credentials(cell), user);
     }
     if messaging.cluster_ref.is_some() && messaging.secret_ref.is_none() {
-        let user = Generated {
-            is_immutable: true,
-            ..Generated::credentials(&NOVA.part(cell))
-        };
+        let user = user_credentials(RotationType::MessagingUser, &NOVA.part(cell));
         desired.generate(service.namespace, &NOVA.bus_credentials(cell), user);
     }
 }

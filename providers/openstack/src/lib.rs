@@ -112,6 +112,6 @@ pub use tls::{
     unissued,
 };
 pub use unshared::is_data_shared;
-pub use users::{exclusive, replaced};
+pub use users::{exclusive, replaced, user_credentials};
 pub use uwsgi::{REQUEST_TIMEOUT, Workers};
 pub use volume::{Claimed, claim, kept_volume, lasting_volume};

@@ -5,7 +5,7 @@ use c5c3_api::parts;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::rabbitmq::{self, Permission, Permissions, RabbitmqCluster, Vhost};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use provider_composer::{DesiredState, Key, Progress, Reason, Resource, Use};
+use provider_composer::{DesiredState, Key, Progress, Reason, Resource, SecretValues, Use};
 
 use crate::config::Config;
 use crate::definition::part;
@@ -271,15 +271,13 @@ fn managed(
     let available = holds(&bus, "ClusterAvailable", WAITING, service.observed);
     let encryption = encryption(service, cluster);
     let ready = are_ready(&own(service, USER, objects), WAITING, service.observed);
-    // The credentials that the user was created with. The Secret may have changed since.
     let (_, user) = objects;
-    let name = format!("{user}-user-credentials");
-    let made = service.secret(&name, "RabbitMQ's user");
+    let current = credentials(service, user);
     available?;
     let encryption = encryption?;
     ready?;
-    let made = made?;
-    if made.line("password")? != password {
+    // The imported Secret may have changed since.
+    if current?.line("password")? != password {
         let message = format!(
             "RabbitMQ's user has the password that it was created with, and its operator doesn't change it: write that one to the \
              Secret again and create a CredentialRotation with rotationType messagingUser, or delete User and Permission {user} of \
@@ -292,6 +290,25 @@ fn managed(
         members: vec![member(&host, encryption.port())],
         encryption,
     })
+}
+
+/// The name and the password that a user has in RabbitMQ. The User names their Secret: a copy of the imported one, or, since
+/// messaging-topology-operator 1.20, that one.
+fn credentials(service: &Service<'_>, user: &str) -> Prerequisite<SecretValues> {
+    let key = Key::of::<Manifest<rabbitmq::User>>(service.namespace, user);
+    let found = service.observed.object(&key).known();
+    let found = found.map_err(Progress::unknown)?;
+    let secret = found.as_deref().and_then(|user| {
+        let name = user.pointer("/status/credentials/name")?;
+        name.as_str()
+    });
+    match secret {
+        Some(secret) => service.secret(secret, "RabbitMQ's user"),
+        None => Err(Progress::waiting(
+            WAITING,
+            format!("waits for the credentials of {key}"),
+        )),
+    }
 }
 
 /// The encryption of a RabbitMQ in this cluster.

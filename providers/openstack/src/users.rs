@@ -4,15 +4,11 @@
 //! when a CredentialRotation asks for it, and never changes. Pods get the newest user that can log in. An older one is deleted once
 //! no pod or Job can have its password. All of it is read from the observed state, so a restart forgets nothing.
 
-use std::collections::BTreeSet;
-
 use c5c3_api::credential_rotation::RotationType;
-use c5c3_api::parts;
 use c5c3_kinds::{Manifest, Spec, mariadb, rabbitmq};
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    DesiredState, Generated, Key, Live, Lookup, Progress, Reason, Resource, ResourceKind,
-    Retention, label_pairs,
+    DesiredState, Generated, Key, Live, Progress, Reason, Resource, ResourceKind, Retention,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -21,6 +17,10 @@ use crate::prerequisite::{Prerequisite, are_ready};
 use crate::rotations::{Rotations, number, numbered};
 use crate::service::{INSTANCE, Service};
 use crate::succession::Succession;
+
+mod retire;
+
+pub(crate) use retire::retire;
 
 /// What the objects of a user are called besides the first, before its number.
 const SUFFIX: &str = "credentials";
@@ -126,16 +126,11 @@ impl<'a> Users<'a> {
             return;
         }
         // No database and no cell has a name with a dot.
-        let mut generated = Generated::credentials(&format!("{usual}.{next}"));
+        let mut generated = user_credentials(self.type_, &format!("{usual}.{next}"));
         if let Some(password) = generated.values.remove("password") {
             generated.values.insert(key.to_owned(), password);
         }
-        if self.type_ == RotationType::DatabaseUser {
-            let watch = mariadb::WATCH.to_owned();
-            generated.labels.insert(watch, String::new());
-        }
         generated.retention = Retention::WhileWanted;
-        generated.is_immutable = true;
         self.secrets.generate(next, generated, desired);
     }
 
@@ -209,6 +204,20 @@ impl<'a> Users<'a> {
     }
 }
 
+/// A Secret with the name and the password of a user that rotations of this type replace. It has the label by which the server's operator
+/// finds it.
+pub fn user_credentials(type_: RotationType, username: &str) -> Generated {
+    let (label, value) = match type_ {
+        RotationType::MessagingUser => rabbitmq::WATCH,
+        _ => mariadb::WATCH,
+    };
+    Generated {
+        labels: [(label.to_owned(), value.to_owned())].into(),
+        is_immutable: true,
+        ..Generated::credentials(username)
+    }
+}
+
 /// The name in RabbitMQ of the user that a Permission is of; none while the User that the Permission refers to isn't created there.
 ///
 /// # Errors
@@ -276,104 +285,6 @@ pub(crate) fn are_kept(desired: &DesiredState) -> bool {
     let all = [RotationType::DatabaseUser, RotationType::MessagingUser];
     let all = all.map(|type_| kinds(type_)[0]);
     desired.kept.iter().any(|key| all.contains(&key.kind))
-}
-
-/// Keeps the users that pods and agents may need, and reports all. Unless it is `settled` that pods have the newest ones, and `agents` on
-/// hypervisors wait for nothing, all are kept; and then those that a rotation still names. The others are deleted.
-pub(crate) fn retire(
-    service: &Service<'_>,
-    type_: RotationType,
-    settled: bool,
-    agents: Option<&Progress>,
-    desired: &mut DesiredState,
-) -> Option<parts::Users> {
-    let suffixes = match type_ {
-        RotationType::MessagingUser => service.definition.buses,
-        _ => service.definition.databases,
-    };
-    if suffixes.is_empty() {
-        return None;
-    }
-    let [user, _] = kinds(type_);
-    let composed = desired.objects.keys().filter(|key| key.kind == user);
-    let composed: BTreeSet<u32> = composed.map(|key| number_of(&key.name)).collect();
-    let newest = composed.last().copied();
-    let is_named = || {
-        let rotations = Rotations::of(service.observed, service.namespace, service.name, type_);
-        rotations.map_or(true, |rotations| {
-            rotations.named().any(|number| Some(number) < newest)
-        })
-    };
-    let all_have = settled && agents.is_none();
-    // A database or bus that was added after a rotation has a first user, which isn't one that another replaces.
-    let mut numbers: BTreeSet<u32> = match all_have {
-        true => newest.into_iter().collect(),
-        false => composed,
-    };
-    let mut is_known = true;
-    if !all_have || is_named() {
-        let labels = service.labels();
-        for kind in kinds(type_) {
-            let found = match service.keys(kind, &label_pairs(&labels)) {
-                Lookup::Found(found) => found,
-                Lookup::Missing => Vec::new(),
-                Lookup::Unknown(_) => {
-                    is_known = false;
-                    continue;
-                }
-            };
-            for key in found {
-                if !all_have || !desired.objects.contains_key(&key) {
-                    numbers.insert(number_of(&key.name));
-                }
-                desired.keep(key);
-            }
-        }
-        let secrets = secrets_of_kept(service, type_, is_known, desired);
-        desired.kept.extend(secrets);
-    }
-    // A rotation ends once its user is in use and no other is left, which is unknown while one can't be read. Agents have the only user that
-    // there is.
-    let is_in_use = settled && is_known && (agents.is_none() || numbers.len() == 1);
-    let newest = newest.filter(|_| is_in_use);
-    (!numbers.is_empty()).then(|| parts::Users {
-        numbers: numbers.into_iter().collect(),
-        in_use: newest,
-    })
-}
-
-/// The Secrets of users that are kept and not composed, for instance those of a cell that is being removed: the operator of MariaDB or
-/// RabbitMQ reads them again. Where it isn't known which those are, all whose name is that of a later user's Secret.
-fn secrets_of_kept(
-    service: &Service<'_>,
-    type_: RotationType,
-    is_known: bool,
-    desired: &DesiredState,
-) -> Vec<Key> {
-    let [kind, _] = kinds(type_);
-    let secret = match type_ {
-        RotationType::MessagingUser => "/spec/importCredentialsSecret/name",
-        _ => "/spec/passwordSecretKeyRef/name",
-    };
-    let kept = desired.kept.iter().filter(|key| key.kind == kind);
-    let kept = kept.filter(|key| !desired.objects.contains_key(*key));
-    let users: Lookup<Vec<_>> = kept.map(|key| service.observed.object(key)).collect();
-    match users {
-        Lookup::Found(users) if is_known => {
-            let names = users
-                .iter()
-                .filter_map(|user| user.pointer(secret)?.as_str());
-            names
-                .map(|name| Key::of::<Secret>(service.namespace, name))
-                .collect()
-        }
-        _ => {
-            let all = service.keys(Secret::KIND, &[]).found();
-            let mut all = all.unwrap_or_default();
-            all.retain(|key| number_of(&key.name) > 1);
-            all
-        }
-    }
 }
 
 /// The number of the user whose objects have this name.

@@ -162,6 +162,32 @@ fn password_that_rabbitmqs_operator_did_not_take_is_reported() {
 }
 
 #[test]
+fn password_is_the_imported_one_where_rabbitmqs_operator_makes_no_copy() {
+    let mut cluster = managed();
+    cluster.change::<Manifest<User>>("neutron", |user| {
+        user["status"]["credentials"] = json!({ "name": SECRET });
+    });
+    cluster.delete::<Secret>("neutron-user-credentials");
+    cluster.secret(SECRET, &[("username", "neutron"), ("password", "an0ther")]);
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(ready(&cluster).0, "True");
+    let config = said(&cluster, "neutron.conf").unwrap();
+    assert!(config.contains(":an0ther@"), "{config}");
+}
+
+#[test]
+fn user_without_credentials_is_waited_for() {
+    let mut cluster = managed();
+    cluster.change::<Manifest<User>>("neutron", |user| {
+        user["status"]["credentials"] = Value::Null;
+    });
+    cluster.settle(&NEUTRON, "neutron");
+    let (status, reason, message) = ready(&cluster);
+    assert_eq!((&*status, &*reason), ("False", "WaitingForMessaging"));
+    assert_eq!(message, "waits for the credentials of User neutron");
+}
+
+#[test]
 fn resources_of_rabbitmq_stay_without_their_secret() {
     let mut cluster = managed();
     cluster.delete::<Secret>(SECRET);

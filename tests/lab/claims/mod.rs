@@ -2,7 +2,7 @@
 
 mod certificates;
 mod cloud_site;
-pub(crate) mod credentials;
+mod credentials;
 mod operators;
 mod rook;
 mod running;

@@ -1,19 +1,19 @@
 //! Passwords of the services: made once, or given by whoever runs the server.
 
 use c5c3_api::control_plane::Infrastructure;
-use c5c3_kinds::mariadb::WATCH;
-use provider_composer::{DesiredState, Generated, Lookup, Progress, Reason, SecretValues};
-use provider_openstack::{ServiceDefinition, progress};
+use c5c3_api::credential_rotation::RotationType;
+use provider_composer::{DesiredState, Lookup, Progress, Reason, SecretValues};
+use provider_openstack::{ServiceDefinition, progress, user_credentials};
 
 use crate::credentials::{self, ADMIN, by_name};
 use crate::graph::{Node, Step, definition};
 use crate::recipe::Recipe;
 
 /// Where a Secret comes from.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// It is made here, unless its user was faster.
-    Made,
+    /// It is made here, for a user that rotations of this type replace, unless its user was faster.
+    Made(RotationType),
     /// Its user makes it, for the server is theirs.
     Given(&'static str),
 }
@@ -24,7 +24,6 @@ struct Password {
     key: String,
     username: String,
     origin: Origin,
-    watched: bool,
 }
 
 impl Recipe<'_> {
@@ -35,14 +34,8 @@ impl Recipe<'_> {
             _ => Progress::Ready,
         };
         for password in self.needed_passwords(node) {
-            if password.origin == Origin::Made {
-                let mut generated = Generated {
-                    is_immutable: true,
-                    ..Generated::credentials(&password.username)
-                };
-                if password.watched {
-                    generated.labels.insert(WATCH.to_owned(), String::new());
-                }
+            if let Origin::Made(type_) = password.origin {
+                let generated = user_credentials(type_, &password.username);
                 desired.generate(self.namespace(), &password.secret, generated);
             }
             // Each is looked up, so that the runtime fetches all of them at once.
@@ -71,8 +64,7 @@ impl Recipe<'_> {
             secret: password.wanted(),
             key: "password".to_owned(),
             username: ADMIN.to_owned(),
-            origin: Origin::Made,
-            watched: false,
+            origin: Origin::Made(RotationType::UserPassword),
         };
         self.checked(&needed)
     }
@@ -90,7 +82,6 @@ impl Recipe<'_> {
                 key: secret.key,
                 username: "cortex".to_owned(),
                 origin: Origin::Given("Cortex's PostgreSQL is managed externally"),
-                watched: false,
             });
         }
         needed
@@ -102,7 +93,7 @@ impl Recipe<'_> {
         let found = self.observed.body::<SecretValues>(self.namespace(), secret);
         match (found, password.origin) {
             (Lookup::Found(values), _) => progress(&values.line(key)),
-            (Lookup::Missing, Origin::Made) => Progress::Ready,
+            (Lookup::Missing, Origin::Made(_)) => Progress::Ready,
             (Lookup::Missing, Origin::Given(why)) => Progress::failed(
                 Reason::WaitingFor("Secret"),
                 format!("{why}, and Secret {secret} is missing: create it with the key {key}"),
@@ -116,25 +107,23 @@ impl Recipe<'_> {
 fn of_service(service: &ServiceDefinition, infrastructure: &Infrastructure) -> Vec<Password> {
     let mariadb = match infrastructure.mariadb.external {
         Some(_) => Origin::Given("infrastructure.mariadb is external"),
-        None => Origin::Made,
+        None => Origin::Made(RotationType::DatabaseUser),
     };
     let rabbitmq = match infrastructure.rabbitmq.external {
         Some(_) => Origin::Given("infrastructure.rabbitmq is external"),
-        None => Origin::Made,
+        None => Origin::Made(RotationType::MessagingUser),
     };
     let databases = service.databases.iter().map(|suffix| Password {
         secret: service.database_credentials(suffix),
         key: "password".to_owned(),
         username: service.database_name(suffix),
         origin: mariadb,
-        watched: true,
     });
     let buses = service.buses.iter().map(|suffix| Password {
         secret: service.bus_credentials(suffix),
         key: "password".to_owned(),
         username: service.part(suffix),
         origin: rabbitmq,
-        watched: false,
     });
     databases.chain(buses).collect()
 }
@@ -149,12 +138,21 @@ mod tests {
     fn toy_service_has_the_passwords_of_its_database_and_bus() {
         let passwords = of_service(&TOY, &Infrastructure::default());
         let each = passwords.iter();
-        let each = each.map(|one| (one.secret.as_str(), one.username.as_str(), one.watched));
+        let each = each.map(|one| (&*one.secret, &*one.username, one.origin));
+        let made = Origin::Made;
         assert_eq!(
             each.collect::<Vec<_>>(),
             [
-                ("toy-db-credentials", "toy", true),
-                ("toy-rabbitmq-credentials", "toy", false),
+                (
+                    "toy-db-credentials",
+                    "toy",
+                    made(RotationType::DatabaseUser)
+                ),
+                (
+                    "toy-rabbitmq-credentials",
+                    "toy",
+                    made(RotationType::MessagingUser)
+                ),
             ]
         );
     }

@@ -41,11 +41,14 @@ fn simulate(cluster: &mut Cluster) {
                 let from = object["spec"]["importCredentialsSecret"]["name"].as_str();
                 let from = from.map(self::key::<Secret>);
                 let data = from.and_then(|from| Some(cluster.get(&from)?["data"].clone()));
+                let name = format!("{}-user-credentials", key.name);
                 if let Some(data) = data {
-                    let to = self::key::<Secret>(&format!("{}-user-credentials", key.name));
-                    cluster.put(&to, &json!({ "data": data }));
+                    cluster.put(&self::key::<Secret>(&name), &json!({ "data": data }));
                 }
-                json!([condition("Ready"), condition("ClusterAvailable")])
+                let conditions = [condition("Ready"), condition("ClusterAvailable")];
+                let status = json!({ "conditions": conditions, "credentials": { "name": name } });
+                cluster.set_status(&key, status);
+                continue;
             }
             kind if kind == Job::KIND => json!([condition("Complete")]),
             kind if kind == Deployment::KIND || kind == StatefulSet::KIND => {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::nova::NovaSpec;
-use c5c3_kinds::Manifest;
 use c5c3_kinds::cert_manager::Certificate;
+use c5c3_kinds::{Manifest, mariadb, rabbitmq};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
@@ -204,17 +204,23 @@ fn passwords_of_an_added_cell_are_generated_in_this_clusters_servers() {
     let mut cluster = running();
     change(&mut cluster, |spec| {
         spec["database"] = json!({ "clusterRef": { "name": "openstack-db" } });
+        spec["messaging"] = json!({ "clusterRef": { "name": "openstack-rabbitmq" } });
         spec["cells"] = json!([{ "name": "cell1" }, { "name": "cell2" }]);
     });
     cluster.compose(&NOVA, "nova").unwrap();
-    assert_eq!(
-        cluster
-            .value("nova-cell2-db-credentials", "username")
-            .as_deref(),
-        Some("nova_cell2")
-    );
-    let secret = cluster.get::<Secret>("nova-cell2-db-credentials").unwrap();
-    assert_eq!(secret["immutable"], true, "pods have this password");
+    for (name, user, (label, value)) in [
+        ("nova-cell2-db-credentials", "nova_cell2", mariadb::WATCH),
+        (
+            "nova-cell2-rabbitmq-credentials",
+            "nova-cell2",
+            rabbitmq::WATCH,
+        ),
+    ] {
+        assert_eq!(cluster.value(name, "username").as_deref(), Some(user));
+        let secret = cluster.get::<Secret>(name).unwrap();
+        assert_eq!(secret["immutable"], true, "pods have this password");
+        assert_eq!(secret["metadata"]["labels"][label], value, "{name}");
+    }
 }
 
 #[test]
