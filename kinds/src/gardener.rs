@@ -274,19 +274,30 @@ pub struct ShootControlPlane {
 }
 
 /// High availability of a cluster's control plane.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HighAvailability {
     /// What may fail.
     pub failure_tolerance: FailureTolerance,
 }
 
+impl HighAvailability {
+    /// A control plane that survives the failure of a zone.
+    pub fn tolerates_zone_failure() -> Self {
+        HighAvailability {
+            failure_tolerance: FailureTolerance {
+                type_: "zone".to_owned(),
+            },
+        }
+    }
+}
+
 /// What may fail.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FailureTolerance {
-    /// `node` or `zone`.
+    /// `node` or `zone`. Gardener refuses to change it.
     #[serde(rename = "type")]
-    pub type_: &'static str,
+    pub type_: String,
 }
 
 /// What is read of a Shoot's status.
@@ -295,6 +306,8 @@ pub struct FailureTolerance {
 pub struct ShootStatus {
     /// What Gardener did last.
     pub last_operation: Option<LastOperation>,
+    /// Why it failed. While Gardener tries again, an error stays until its part of the operation succeeds.
+    pub last_errors: Vec<LastError>,
     /// Generation of the spec that Gardener has seen.
     pub observed_generation: Option<i64>,
     /// Whether neither its API server nor its machines run.
@@ -336,6 +349,14 @@ pub struct LastOperation {
     pub progress: u32,
 }
 
+/// Why an operation failed.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct LastError {
+    /// A sentence.
+    pub description: String,
+}
+
 impl ShootStatus {
     /// Whether the cluster has been created and isn't hibernated, whatever is being done to it now.
     pub fn is_up(&self) -> bool {
@@ -346,6 +367,19 @@ impl ShootStatus {
             _ => false,
         });
         is_created && !self.hibernated
+    }
+
+    /// The error after which Gardener tries the operation again; none while there is none, or once Gardener gave up.
+    pub fn retried_error(&self) -> Option<&str> {
+        let operation = self.last_operation.as_ref()?;
+        match operation.state.as_str() {
+            "Error" | "Pending" | "Aborted" => Some(&operation.description),
+            "Processing" => {
+                let error = self.last_errors.first()?;
+                Some(&error.description)
+            }
+            _ => None,
+        }
     }
 
     /// Whether Gardener gave up.

@@ -8,7 +8,7 @@ use c5c3_kinds::gardener::Worker;
 use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::Cluster;
-use super::shoot::{self, Wanted, Workers};
+use super::shoot::{self, Size, Wanted, Workers};
 use crate::composite::Composite;
 use crate::ttl::set_ttl;
 
@@ -29,10 +29,12 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
             name: "control-plane",
             machine: &spec.machine_type,
             zones: &cluster.zones(&spec.region, &BTreeMap::new())?,
-            minimum: spec.workers,
-            maximum: spec
-                .workers
-                .saturating_add(cluster.presets.gardener.headroom),
+            size: Size {
+                minimum: spec.workers,
+                maximum: spec
+                    .workers
+                    .saturating_add(cluster.presets.gardener.headroom),
+            },
             volume: Some(&spec.volume_size),
             labels: BTreeMap::from([(
                 "node-role.kubernetes.io/openstack-control-plane".to_owned(),

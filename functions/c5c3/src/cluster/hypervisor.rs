@@ -7,7 +7,7 @@ use c5c3_api::hypervisor_cluster::{AvailableCapacity, Phase, default_machine_cla
 use c5c3_api::{Consumer, HypervisorClusterSpec, HypervisorClusterStatus, Reason};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
-use super::shoot::{self, BareMetal, Wanted, Workers, Zone};
+use super::shoot::{self, BareMetal, Size, Wanted, Workers, Zone};
 use super::{Cluster, check_name};
 use crate::composed::Creation;
 use crate::composite::Composite;
@@ -54,8 +54,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
             machine: &ironcore
                 .map_or_else(default_machine_class, |metal| metal.machine_class.clone()),
             zones: &zones,
-            minimum: size.minimum,
-            maximum: size.maximum,
+            size,
             volume: None,
             labels: node_labels(spec),
             reserved_for: system.map(|_| ROLE),
@@ -168,8 +167,10 @@ fn system_workers<'a>(system: &'a SystemMachines, zones: &'a [Zone<'a>]) -> Work
         name: "system",
         machine: &system.machine_type,
         zones,
-        minimum: system.minimum.min(system.maximum).get(),
-        maximum: system.maximum.get(),
+        size: Size {
+            minimum: system.minimum.min(system.maximum).get(),
+            maximum: system.maximum.get(),
+        },
         volume: None,
         labels: BTreeMap::new(),
         reserved_for: None,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use c5c3_api::Reason;
 use c5c3_kinds::gardener::{
-    CloudProfile, Credentials, FailureTolerance, HighAvailability, Kubernetes, Networking,
-    Provider, Shoot, ShootControlPlane, ShootStatus, Worker,
+    CloudProfile, Credentials, HighAvailability, Kubernetes, Networking, Provider, Shoot,
+    ShootControlPlane, ShootStatus, Worker,
 };
 use function_protocol::{Fatal, Response};
 
@@ -22,12 +22,14 @@ mod bare_metal;
 mod networks;
 mod refused;
 mod running;
+mod sizes;
 mod workers;
 
 pub use bare_metal::BareMetal;
 use refused::explained;
 pub use running::Running;
-pub use workers::{LastSize, Workers, Zone, divided};
+pub use sizes::{LastSize, Size};
+pub use workers::{Workers, Zone};
 
 /// Name of the composed Shoot.
 pub const SHOOT: &str = "shoot";
@@ -97,7 +99,10 @@ impl Cluster<'_> {
             }
             None => {}
         }
-        let highly_available = wanted.highly_available || self.running.is_highly_available();
+        let created = wanted
+            .highly_available
+            .then(HighAvailability::tolerates_zone_failure);
+        let high_availability = self.running.high_availability().cloned().or(created);
         let spec = Shoot {
             cloud_profile: CloudProfile {
                 kind: "CloudProfile",
@@ -118,11 +123,8 @@ impl Cluster<'_> {
                 workers,
             },
             maintenance: gardener.maintenance.clone(),
-            control_plane: highly_available.then_some(ShootControlPlane {
-                high_availability: HighAvailability {
-                    failure_tolerance: FailureTolerance { type_: "zone" },
-                },
-            }),
+            control_plane: high_availability
+                .map(|high_availability| ShootControlPlane { high_availability }),
         };
         let longest = LONGEST.saturating_sub(gardener.project.len());
         let mut manifest = Manifest::new(
@@ -168,7 +170,7 @@ impl GardenerPreset {
     }
 }
 
-/// Sets `ShootReady`. Its message has the notes while the Shoot is up.
+/// Sets `ShootReady`. While the Shoot is up, its message has the error that Gardener retries after, and the notes.
 pub fn condition(shoot: &Observation<ShootStatus>, notes: &[String], response: &mut Response) {
     if !shoot.exists {
         transitions::await_turn(response, "ShootReady", "it is being created");
@@ -189,7 +191,12 @@ pub fn condition(shoot: &Observation<ShootStatus>, notes: &[String], response: &
              spec.hibernation.schedules"
                 .to_owned(),
         ),
-        (None, Some(_)) if shoot.status.is_up() => (true, Reason::Created, notes.join("; ")),
+        (None, Some(_)) if shoot.status.is_up() => {
+            let retried = shoot.status.retried_error();
+            let retried = retried.map(|error| format!("Gardener tries again: {error}"));
+            let said: Vec<String> = retried.into_iter().chain(notes.to_vec()).collect();
+            (true, Reason::Created, said.join("; "))
+        }
         (None, Some(operation)) => (
             false,
             Reason::Creating,

@@ -8,7 +8,7 @@ use c5c3_kinds::ceph::{CephClusterStatus, CephHealth, NAMESPACE};
 use c5c3_kinds::gardener::Worker;
 use function_protocol::{Fatal, Readiness, Request, Response};
 
-use super::shoot::{self, BareMetal, Wanted, Workers, Zone};
+use super::shoot::{self, BareMetal, Size, Wanted, Workers, Zone};
 use super::{Cluster, check_name};
 use crate::composed::Creation;
 use crate::composite::Composite;
@@ -128,7 +128,7 @@ struct Nodes {
 fn nodes(
     cluster: &Cluster<'_>,
     spec: &StorageClusterSpec,
-    size: u32,
+    size: Size,
     request: &Request,
 ) -> Result<Nodes, Fatal> {
     let ironcore = spec.ironcore.as_ref();
@@ -143,8 +143,7 @@ fn nodes(
             name,
             machine: &machine,
             zones,
-            minimum: size,
-            maximum: size,
+            size,
             volume: None,
             labels: BTreeMap::from([(role, String::new())]),
             reserved_for: None,
@@ -178,7 +177,7 @@ fn nodes(
     };
     let zones = zones_of(&workers);
     let arbiter = match arbiter {
-        Some(zone) => group("arbiter", &[*zone], 1)?,
+        Some(zone) => group("arbiter", &[*zone], Size::exactly(1))?,
         None => Vec::new(),
     };
     let arbiter_zone = zones_of(&arbiter).pop();

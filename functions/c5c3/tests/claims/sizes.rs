@@ -1,5 +1,6 @@
 //! How many machines a pool has: never fewer than hold data or run servers.
 
+mod groups;
 mod storage_pools;
 
 use function_c5c3_fixtures::{Call, Outcome, text, well};

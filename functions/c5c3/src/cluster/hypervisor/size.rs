@@ -9,7 +9,7 @@ use function_protocol::{Fatal, Request, Response};
 use super::{HYPERVISOR, POOL};
 use crate::cluster::Cluster;
 use crate::cluster::marked::{self, Choice};
-use crate::cluster::shoot::{LastSize, divided};
+use crate::cluster::shoot::{LastSize, Size};
 use crate::cluster::size_accepted;
 use crate::composite::Composite;
 use crate::observed::Observation;
@@ -24,20 +24,11 @@ const CHOICE: Choice = Choice {
     of: "nodes without a lease",
 };
 
-/// The number of machines in a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// Fewest.
-    pub minimum: u32,
-    /// Most.
-    pub maximum: u32,
-}
-
 /// A group of machines, and what a smaller pool does to it.
 struct Group<'a> {
     name: &'a str,
     in_use: u32,
-    /// The lower one of its new limits.
+    /// The lower one of its limits that become lower.
     limit: u32,
     /// Its nodes beyond the most machines that it may have, which Gardener deletes.
     deleted: u32,
@@ -65,9 +56,9 @@ pub fn accepted(
     let pool: Observation<HypervisorPoolStatus> = Observation::of(request.observed().get(POOL));
     let pool = pool.synced.then_some(&pool.status);
     let removable = pool.map_or(&[][..], |pool| &pool.removable);
-    let groups = pool.and_then(|pool| groups(spec, &last, pool));
+    let groups = pool.and_then(|pool| groups(spec, needed, &last, pool));
     let obstacle = match &groups {
-        _ if spec.workers >= last.minimum && spec.max_workers >= last.maximum => None,
+        _ if spec.workers >= last.all.minimum && spec.max_workers >= last.all.maximum => None,
         Some(groups) => in_use(groups).or_else(|| {
             let unmarked = marked::unmarked(&deleted(groups), &CHOICE, &claim.metadata)?;
             Some(unmarked + &candidates(removable))
@@ -79,8 +70,10 @@ pub fn accepted(
     };
     let is_refused = obstacle.is_some() || spec.max_workers < needed;
     let keep = |wanted: u32, last: u32| if is_refused { wanted.max(last) } else { wanted };
-    let maximum = keep(spec.max_workers, last.maximum);
-    let minimum = keep(spec.workers, last.minimum).max(needed).min(maximum);
+    let maximum = keep(spec.max_workers, last.all.maximum);
+    let minimum = keep(spec.workers, last.all.minimum)
+        .max(needed)
+        .min(maximum);
 
     let size = if spec.workers < needed {
         Err(format!(
@@ -107,6 +100,7 @@ pub fn accepted(
 /// The groups of the Shoot with their nodes; none while these aren't known.
 fn groups<'a>(
     spec: &HypervisorClusterSpec,
+    needed: u32,
     last: &'a LastSize,
     pool: &HypervisorPoolStatus,
 ) -> Option<Vec<Group<'a>>> {
@@ -119,21 +113,26 @@ fn groups<'a>(
         .iter()
         .map(|group| (group.name.as_str(), group))
         .collect();
-    let number = last.groups.len();
-    let lower = |wanted: u32, last: u32| if wanted < last { wanted } else { u32::MAX };
-    let limit = lower(spec.workers, last.minimum).min(lower(spec.max_workers, last.maximum));
-    let limits = divided(limit, number);
-    let maxima = divided(spec.max_workers, number);
-    let groups = last.groups.iter().zip(limits.into_iter().zip(maxima));
-    let groups = groups.map(|((name, _), (limit, maximum))| {
+    let lower = |size: u32, last: u32| if size < last { size } else { u32::MAX };
+    let asked = Size {
+        minimum: spec.workers,
+        maximum: spec.max_workers,
+    };
+    // Gardener deletes what the groups don't get, and they get what is needed.
+    let given = Size {
+        minimum: spec.workers.max(needed).min(spec.max_workers),
+        ..asked
+    };
+    let groups = last.resized(asked).zip(last.resized(given));
+    let groups = groups.map(|((name, last, size), (_, _, given))| {
         let (nodes, in_use) = reported
-            .get(name.as_str())
+            .get(name)
             .map_or((0, 0), |group| (group.nodes, group.in_use));
         Group {
             name,
             in_use,
-            limit,
-            deleted: nodes.saturating_sub(maximum),
+            limit: lower(size.minimum, last.minimum).min(lower(size.maximum, last.maximum)),
+            deleted: nodes.saturating_sub(given.maximum),
         }
     });
     Some(groups.collect())

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use c5c3_kinds::gardener::{MachineImage, Networking, ShootStatus, Worker};
+use c5c3_kinds::gardener::{HighAvailability, MachineImage, Networking, ShootStatus, Worker};
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 use serde_json::Value;
@@ -52,7 +52,7 @@ struct Spec {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ControlPlane {
-    high_availability: Option<Value>,
+    high_availability: Option<HighAvailability>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -106,7 +106,7 @@ impl Running {
     pub fn notes(&self, kubernetes: Option<&String>, highly_available: bool) -> Vec<String> {
         [
             kubernetes.and_then(|wanted| self.version_note(wanted)),
-            (self.is_highly_available() && !highly_available).then(|| {
+            (self.high_availability().is_some() && !highly_available).then(|| {
                 "the cluster stays highly available, since Gardener can't disable that: set highAvailability to true".to_owned()
             }),
         ]
@@ -166,9 +166,9 @@ impl Running {
         })
     }
 
-    /// Whether the cluster's own control plane tolerates the failure of a zone. Gardener can't disable that.
-    pub fn is_highly_available(&self) -> bool {
-        self.spec.control_plane.high_availability.is_some()
+    /// What the cluster's own control plane tolerates. Gardener can neither change nor disable that.
+    pub fn high_availability(&self) -> Option<&HighAvailability> {
+        self.spec.control_plane.high_availability.as_ref()
     }
 
     /// The Shoot's CredentialsBinding. Gardener sets one by itself where it upgrades a Shoot with a SecretBinding to Kubernetes 1.34.

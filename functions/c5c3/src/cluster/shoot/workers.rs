@@ -10,6 +10,7 @@ use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::sizes::{LastSize, Size, resized};
 use super::{BareMetal, SHOOT, refused};
 use crate::cluster::Cluster;
 use crate::input::GardenerPreset;
@@ -44,10 +45,8 @@ pub struct Workers<'a> {
     pub machine: &'a str,
     /// Zones to spread the machines over.
     pub zones: &'a [Zone<'a>],
-    /// Fewest.
-    pub minimum: u32,
-    /// Most.
-    pub maximum: u32,
+    /// How many there are, in all groups together.
+    pub size: Size,
     /// System disk, as a quantity.
     pub volume: Option<&'a str>,
     /// Labels of the nodes.
@@ -83,6 +82,15 @@ struct Group {
     minimum: u32,
     #[serde(default)]
     maximum: u32,
+}
+
+impl Group {
+    fn size(&self) -> Size {
+        Size {
+            minimum: self.minimum,
+            maximum: self.maximum,
+        }
+    }
 }
 
 /// The spec of a Shoot as it was composed, as far as it has groups of machines.
@@ -158,12 +166,9 @@ impl Cluster<'_> {
             )));
         }
         let groups = if created.is_empty() { planned } else { created };
-        let (minima, maxima) = (
-            divided(wanted.minimum, groups.len()),
-            divided(wanted.maximum, groups.len()),
-        );
-        let sizes = minima.into_iter().zip(maxima);
-        let worker = |(group, (minimum, maximum)): (Group, (u32, u32))| {
+        let last: Vec<Size> = groups.iter().map(Group::size).collect();
+        let sizes = resized(&last, wanted.size);
+        let worker = |(group, size): (Group, Size)| {
             // A machine updated in place is missing meanwhile; one that is replaced has its successor first.
             let (max_surge, max_unavailable) = match group.update_strategy {
                 UpdateStrategy::AutoRollingUpdate => (Some(1), Some(0)),
@@ -197,8 +202,8 @@ impl Cluster<'_> {
                     image,
                 },
                 update_strategy: group.update_strategy,
-                minimum,
-                maximum,
+                minimum: size.minimum,
+                maximum: size.maximum,
                 max_surge,
                 max_unavailable,
                 volume,
@@ -230,14 +235,14 @@ impl Cluster<'_> {
     /// The observed Object isn't one of a Shoot.
     pub fn last_size(&self, request: &Request, name: &str) -> Result<LastSize, Fatal> {
         let groups = self.created(request, name)?;
-        let sum = |size: fn(&Group) -> u32| groups.iter().map(size).fold(0, u32::saturating_add);
+        let all = Size::sum(groups.iter().map(Group::size));
+        let groups = groups.into_iter().map(|group| {
+            let size = group.size();
+            (group.name, size)
+        });
         Ok(LastSize {
-            minimum: sum(|group| group.minimum),
-            maximum: sum(|group| group.maximum),
-            groups: groups
-                .into_iter()
-                .map(|group| (group.name, group.minimum))
-                .collect(),
+            groups: groups.collect(),
+            all,
         })
     }
 
@@ -301,13 +306,13 @@ impl GardenerPreset {
                     .worker_config
                     .as_ref()
                     .map(|config| config.fill(&values)),
-                minimum: wanted.minimum,
-                maximum: wanted.maximum,
+                minimum: 0,
+                maximum: 0,
             }
         };
         match wanted.zones {
             [_, _, ..] if wanted.bare_metal.is_some() => {
-                let most = usize::try_from(wanted.maximum).unwrap_or(usize::MAX);
+                let most = usize::try_from(wanted.size.maximum).unwrap_or(usize::MAX);
                 let zones = wanted.zones.iter().take(most);
                 zones
                     .map(|zone| {
@@ -329,26 +334,6 @@ impl GardenerPreset {
             size: size.to_owned(),
         })
     }
-}
-
-/// The machines that a Shoot has, over its groups of one name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LastSize {
-    /// The groups, each with its fewest machines.
-    pub groups: Vec<(String, u32)>,
-    /// Fewest machines.
-    pub minimum: u32,
-    /// Most machines.
-    pub maximum: u32,
-}
-
-/// The machines that each group has of a number, divided as Gardener divides those of one group over its zones: the first ones get
-/// what is left over.
-pub fn divided(machines: u32, groups: usize) -> Vec<u32> {
-    let number = u32::try_from(groups).unwrap_or(u32::MAX);
-    (0..number)
-        .map(|index| machines / number + u32::from(index < machines % number))
-        .collect()
 }
 
 /// Whether a group of machines is the only one of a name, or the one of a zone.

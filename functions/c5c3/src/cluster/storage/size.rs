@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::{CEPH, DATA};
 use crate::cluster::Cluster;
 use crate::cluster::marked::{self, Choice};
-use crate::cluster::shoot::{LastSize, divided};
+use crate::cluster::shoot;
 use crate::cluster::size_accepted;
 use crate::composite::Composite;
 use crate::manifest::ObjectMeta;
@@ -28,7 +28,7 @@ const CHOICE: Choice = Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Hosts with disks.
-    pub hosts: u32,
+    pub hosts: shoot::Size,
     /// The most OSDs that a host has.
     pub osds_per_host: u32,
 }
@@ -72,11 +72,9 @@ pub fn accepted(
     response: &mut Response,
 ) -> Result<Size, Fatal> {
     let spec = &claim.spec;
-    let LastSize {
-        groups,
-        minimum: last,
-        ..
-    } = cluster.last_size(request, DATA)?;
+    let sizes = cluster.last_size(request, DATA)?;
+    // Of a Shoot that wasn't composed like this, as many hosts may have disks.
+    let last = sizes.all.maximum;
     let ceph: Observation<CephClusterStatus> = Observation::of(request.observed().get(CEPH));
     let osds = ceph.status.osds();
     let composed: Option<Composed> = last_composed(request, CEPH)?;
@@ -88,12 +86,13 @@ pub fn accepted(
         .filter_map(|consumer| consumer.min_hosts)
         .max();
     let least = holding.max(copies.unwrap_or_default()).min(last);
-    let sizes = divided(spec.workers, groups.len());
-    let groups = groups.iter().zip(sizes);
-    let groups = groups.map(|((name, last), size)| marked::Group {
-        name,
-        deleted: last.saturating_sub(size),
-    });
+    let wanted = shoot::Size::exactly(spec.workers);
+    let groups = sizes
+        .resized(wanted)
+        .map(|(name, last, size)| marked::Group {
+            name,
+            deleted: last.maximum.saturating_sub(size.maximum),
+        });
     let groups: Vec<marked::Group<'_>> = groups.collect();
     let obstacle = if spec.workers < least {
         Some(format!(
@@ -107,10 +106,14 @@ pub fn accepted(
         None
     };
     let (hosts, accepted) = match obstacle {
-        None => (spec.workers, Ok(marked::outdated(&groups, &claim.metadata))),
+        None => (wanted, Ok(marked::outdated(&groups, &claim.metadata))),
         Some(obstacle) => {
             let refusal = format!("spec.workers is {}, and {obstacle}", spec.workers);
-            (last, Err(refusal))
+            let kept = shoot::Size {
+                minimum: spec.workers.max(sizes.all.minimum),
+                maximum: last,
+            };
+            (kept, Err(refusal))
         }
     };
     size_accepted(accepted, response);

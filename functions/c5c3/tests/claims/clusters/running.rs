@@ -79,7 +79,7 @@ fn claim_gets_the_next_version_on_the_way_to_its_own(
 
 #[rstest]
 #[case::processing(json!({"lastOperation": {"type": "Reconcile", "state": "Processing"}}))]
-#[case::failing(json!({"lastOperation": {"type": "Reconcile", "state": "Error"}}))]
+#[case::failing(json!({"lastOperation": {"type": "Reconcile", "state": "Error", "description": "no server"}}))]
 #[case::unseen(json!({"observedGeneration": 7, "lastOperation": {"type": "Reconcile", "state": "Succeeded"}}))]
 fn next_minor_version_waits_for_what_gardener_does(#[case] status: Value) {
     let mut call = raised("hv-pool-a");
@@ -90,10 +90,9 @@ fn next_minor_version_waits_for_what_gardener_does(#[case] status: Value) {
     let version =
         |call: &Call| call.run().manifest("shoot")["spec"]["kubernetes"]["version"].clone();
     assert_eq!(version(&call), "1.36.2");
-    assert_eq!(
-        note(&call.run()).1,
-        "Kubernetes is to be upgraded from 1.36.2 to 1.37 once Gardener's present operation has succeeded"
-    );
+    let outcome = call.run();
+    let says = "Kubernetes is to be upgraded from 1.36.2 to 1.37 once Gardener's present operation has succeeded";
+    assert!(note(&outcome).1.ends_with(says), "{:?}", note(&outcome));
     call.composite["spec"]["kubernetesVersion"] = json!("1.36.9");
     assert_eq!(version(&call), "1.36.9");
 }
@@ -131,6 +130,25 @@ fn highly_available_cluster_stays_so() {
         }),
         json!(null)
     );
+}
+
+/// Gardener refuses another type.
+#[rstest]
+fn control_plane_of_a_shoot_keeps_the_failures_that_it_tolerates(
+    #[values("control-plane", "hv-pool-a", "st-pool-a")] file: &str,
+    #[values("node", "zone")] type_: &str,
+) {
+    let (mut call, _) = running(file);
+    let observed = json!({"highAvailability": {"failureTolerance": {"type": type_}}});
+    seen(&mut call)["spec"]["controlPlane"] = observed.clone();
+    let outcome = call.run();
+    let spec = &outcome.manifest("shoot")["spec"];
+    assert_eq!(spec["controlPlane"], observed);
+    assert_eq!(note(&outcome), ("True", ""));
+
+    call.observed.clear();
+    let new = call.run().manifest("shoot")["spec"]["controlPlane"].clone();
+    assert_eq!(new["highAvailability"]["failureTolerance"]["type"], "zone");
 }
 
 #[test]

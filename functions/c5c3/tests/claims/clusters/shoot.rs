@@ -143,6 +143,41 @@ fn what_gardener_says_reaches_the_claim() {
     );
 }
 
+#[rstest]
+#[case::failed(json!({"lastOperation": {"type": "Reconcile", "state": "Error", "description": "no server"}}))]
+#[case::aborted(json!({"lastOperation": {"type": "Reconcile", "state": "Aborted", "description": "no server"}}))]
+#[case::queued(json!({"lastOperation": {"type": "Reconcile", "state": "Pending", "description": "no server"}}))]
+#[case::retried(json!({
+    "lastOperation": {"type": "Reconcile", "state": "Processing", "description": "Waiting for worker"},
+    "lastErrors": [{"taskID": "worker", "description": "no server"}],
+}))]
+fn shoot_that_gardener_fails_to_reconcile_stays_ready_with_the_error(
+    #[values("control-plane", "hv-pool-a", "st-pool-a")] file: &str,
+    #[case] failing: Value,
+) {
+    let (call, before) = running(file);
+    let status = |name: &str, manifest: &Value| match name {
+        "shoot" => failing.clone(),
+        _ => well(name, manifest),
+    };
+    let outcome = call.clone().applied(&before, status).run();
+    let ready = |message: &str| ("True".to_owned(), "Created".to_owned(), message.to_owned());
+    assert_eq!(
+        outcome.conditions["ShootReady"],
+        ready("Gardener tries again: no server")
+    );
+    assert_eq!(outcome.composite_ready, Some(true));
+
+    let succeeded = |name: &str, manifest: &Value| match name {
+        "shoot" => {
+            json!({"lastOperation": {"type": "Reconcile", "state": "Succeeded", "description": "done"}})
+        }
+        _ => well(name, manifest),
+    };
+    let outcome = call.applied(&outcome, succeeded).run();
+    assert_eq!(outcome.conditions["ShootReady"], ready(""));
+}
+
 #[test]
 fn hibernated_cluster_is_not_ready() {
     let (call, awake) = running("control-plane");
