@@ -14,7 +14,7 @@ use crate::placement;
 use crate::session::{Server, Session};
 use crate::url::encoded;
 
-/// How many migrations of a host are read at once.
+/// How many of a host's latest migrations are read.
 const LATEST: u32 = 500;
 /// Why a compute service counts as disabled that an administrator has forced down.
 const FORCED_DOWN: &str = "forced down";
@@ -27,6 +27,21 @@ const ENDED: [&str; 7] = [
     "error",
     "failed",
     "reverted",
+];
+/// The states of a migration that hasn't ended (nova/compute, nova/conductor, nova/virt/libvirt/migration.py), each before those that
+/// may follow it, so that a migration whose state changes between two requests is still found.
+const UNDER_WAY: [&str; 11] = [
+    "accepted",
+    "queued",
+    "preparing",
+    "running",
+    "running (post-copy)",
+    "pre-migrating",
+    "migrating",
+    "post-migrating",
+    "finished",
+    "confirming",
+    "reverting",
 ];
 
 /// A compute service. Of a cell that doesn't answer, Nova knows the host alone.
@@ -53,7 +68,6 @@ struct FoundAggregate {
 
 #[derive(Deserialize)]
 struct Migration {
-    uuid: String,
     status: String,
 }
 
@@ -103,52 +117,49 @@ pub(crate) async fn occupants(session: &Session, host: &str) -> Result<Occupants
     let (nova, encoded) = (session.nova()?, encoded(host));
     let path = format!("/servers?all_tenants=1&soft_deleted=true&host={encoded}");
     let servers: Vec<Value> = list(nova, &path, "servers").await?;
-    let migrations = match servers.is_empty() {
-        true => first_under_way(nova, &encoded).await?,
-        false => latest(nova, &encoded, None).await?.under_way,
-    };
+    let mut latest = latest(nova, &encoded).await?;
+    if servers.is_empty() && latest.under_way == 0 && latest.has_older {
+        latest.under_way = older_under_way(nova, &encoded).await?;
+    }
     services_on(session, host).await?;
     Ok(Occupants {
         servers: count(servers.len()),
-        migrations: count(migrations),
+        migrations: count(latest.under_way),
     })
 }
 
-/// Some migrations of a host.
-struct Migrations {
-    /// The number of those that haven't ended.
+/// The latest migrations of a host.
+struct Latest {
+    /// The number of those that haven't ended, also in a state of a later release that [`UNDER_WAY`] lacks.
     under_way: usize,
-    /// The last one, if Nova has older ones.
-    next: Option<String>,
+    /// Whether Nova has older ones.
+    has_older: bool,
 }
 
-/// The number of migrations that haven't ended, on the first page of the list that has some: an old one may still run, or wait for the
-/// confirmation of its resize.
-async fn first_under_way(nova: Server<'_>, host: &str) -> Result<usize, Error> {
-    let mut page = latest(nova, host, None).await?;
-    while let (0, Some(marker)) = (page.under_way, page.next.take()) {
-        page = latest(nova, host, Some(&marker)).await?;
-    }
-    Ok(page.under_way)
-}
-
-/// The latest migrations, or those before another one.
-async fn latest(nova: Server<'_>, host: &str, before: Option<&str>) -> Result<Migrations, Error> {
-    let mut path = format!("/os-migrations?host={host}&limit={LATEST}");
-    if let Some(marker) = before {
-        path = format!("{path}&marker={}", encoded(marker));
-    }
-    let (migrations, has_more) = page::<Migration>(nova, &path, "migrations").await?;
+async fn latest(nova: Server<'_>, host: &str) -> Result<Latest, Error> {
+    let path = format!("/os-migrations?host={host}&limit={LATEST}");
+    let (migrations, has_older) = page::<Migration>(nova, &path, "migrations").await?;
     let under_way = migrations
         .iter()
         .filter(|migration| !ENDED.contains(&migration.status.as_str()));
-    Ok(Migrations {
+    Ok(Latest {
         under_way: under_way.count(),
-        next: migrations
-            .last()
-            .filter(|_| has_more)
-            .map(|migration| migration.uuid.clone()),
+        has_older,
     })
+}
+
+/// 1 if a migration of a host is in one of the states of [`UNDER_WAY`], else 0: an old one may still run, or wait for the confirmation
+/// of its resize. Older pages aren't read, because a member of a project can fill any number of them with resizes that fail.
+async fn older_under_way(nova: Server<'_>, host: &str) -> Result<usize, Error> {
+    for status in UNDER_WAY {
+        let status = encoded(status);
+        let path = format!("/os-migrations?host={host}&status={status}&limit=1");
+        let found: Vec<Migration> = list(nova, &path, "migrations").await?;
+        if !found.is_empty() {
+            return Ok(found.len());
+        }
+    }
+    Ok(0)
 }
 
 /// The aggregates.

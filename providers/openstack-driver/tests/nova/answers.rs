@@ -37,13 +37,36 @@ pub fn answer(request: &str) -> (u16, Value) {
             "migrations": [{ "uuid": "m9", "status": "completed" }, { "uuid": "m8", "status": "error" }],
             "migrations_links": [{ "rel": "next", "href": "http://nova/more" }],
         })),
-        "GET /v2.1/os-migrations?host=node-d&limit=500&marker=m8" => ok(json!({
+        "GET /v2.1/os-migrations?host=node-d&status=finished&limit=1" => ok(json!({
             "migrations": [{ "uuid": "m7", "status": "finished" }],
             "migrations_links": [{ "rel": "next", "href": "http://nova/more" }],
         })),
         "GET /v2.1/os-services?binary=nova-compute&host=node-d" => ok(json!({ "services": [
             { "id": "4", "host": "node-d", "status": "enabled", "state": "up" },
         ] })),
+        // There is no end of the migrations of node-e that have ended.
+        _ if request.starts_with("GET /v2.1/os-migrations?host=node-e&limit=500") => ok(json!({
+            "migrations": [{ "uuid": "m6", "status": "error" }],
+            "migrations_links": [{ "rel": "next", "href": "http://nova/more" }],
+        })),
+        // The latest migration of node-f has a state of a later release.
+        "GET /v2.1/os-migrations?host=node-f&limit=500" => ok(json!({
+            "migrations": [{ "uuid": "m5", "status": "settling" }],
+        })),
+        "GET /v2.1/servers?all_tenants=1&soft_deleted=true&host=node-e"
+        | "GET /v2.1/servers?all_tenants=1&soft_deleted=true&host=node-f" => {
+            ok(json!({ "servers": [] }))
+        }
+        "GET /v2.1/os-services?binary=nova-compute&host=node-e"
+        | "GET /v2.1/os-services?binary=nova-compute&host=node-f" => ok(json!({ "services": [] })),
+        // No other migration of these hosts is in the state that is asked for.
+        _ if ["node-d", "node-e"].iter().any(|host| {
+            let path = format!("GET /v2.1/os-migrations?host={host}&status=");
+            request.starts_with(&path)
+        }) =>
+        {
+            ok(json!({ "migrations": [] }))
+        }
         // Nova finds what contains the pattern.
         "GET /v2.1/os-hypervisors/detail?hypervisor_hostname_pattern=node-a" => ok(json!({
             "hypervisors": [

@@ -160,7 +160,61 @@ async fn old_migration_that_has_not_ended_is_found() -> Test {
         observe(&access, Question::Occupants { host }).await?,
         json!({ "servers": 0, "migrations": 1 })
     );
-    assert_eq!(log.lock().unwrap().len(), 4, "no further page is read");
+    let log = log.lock().unwrap();
+    let asked = ["", "accepted", "finished"].map(|status| match status {
+        "" => "GET /v2.1/os-migrations?host=node-d&limit=500 compute 2.69".to_owned(),
+        _ => format!("GET /v2.1/os-migrations?host=node-d&status={status}&limit=1 compute 2.69"),
+    });
+    assert_eq!([&log[1], &log[2], &log[log.len() - 2]], asked.each_ref());
+    Ok(())
+}
+
+/// A member of a project can fill any number of pages with resizes that fail.
+#[tokio::test]
+async fn host_is_free_after_a_bounded_number_of_requests_however_many_migrations_have_ended() -> Test
+{
+    let (access, log) = server(answer).await?;
+    let host = "node-e".to_owned();
+    let seen = observe(&access, Question::Occupants { host });
+    let seen = tokio::time::timeout(Duration::from_secs(10), seen).await?;
+    assert_eq!(seen?, json!({ "servers": 0, "migrations": 0 }));
+    let log = log.lock().unwrap();
+    let asked = log.iter().filter_map(|line| {
+        let (_, status) = line.split_once("host=node-e&status=")?;
+        status.strip_suffix("&limit=1 compute 2.69")
+    });
+    assert_eq!(
+        asked.collect::<Vec<_>>(),
+        [
+            "accepted",
+            "queued",
+            "preparing",
+            "running",
+            "running%20%28post-copy%29",
+            "pre-migrating",
+            "migrating",
+            "post-migrating",
+            "finished",
+            "confirming",
+            "reverting",
+        ]
+    );
+    assert_eq!(
+        log.len(),
+        3 + 11,
+        "servers, the latest migrations, the compute service, and one per state"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn migration_in_a_state_of_a_later_release_has_not_ended() -> Test {
+    let (access, _) = server(answer).await?;
+    let host = "node-f".to_owned();
+    assert_eq!(
+        observe(&access, Question::Occupants { host }).await?,
+        json!({ "servers": 0, "migrations": 1 })
+    );
     Ok(())
 }
 
