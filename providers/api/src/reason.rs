@@ -197,8 +197,8 @@ reasons! {
         NotMonitored,
         /// Services wait for each other by `dependsOn`: the message has the cycle. Remove one dependency.
         DependencyCycle,
-        /// The Secret's password has changed, and RabbitMQ's operator doesn't change a user's password: delete the User and
-        /// the Permission that the message names, and both are created again, with the new password.
+        /// The Secret's password has changed, and messaging-topology-operator, which is older than 1.20, doesn't change a user's
+        /// password: delete the User and the Permission that the message names, and both are created again, with the new password.
         PasswordNotTaken,
         /// The image doesn't support a setting: use the image that the message names, or disable the setting.
         NotInImage,
@@ -263,7 +263,8 @@ reasons! {
         /// A node hasn't been Ready for 15 minutes: it keeps its lease, and its share may get no other node for it. Repair it,
         /// [cordon it](pool-sharing.md#nodes-that-fail) to have it replaced, or [remove it](hypervisors.md#remove-a-dead-node).
         NodeNotReady,
-        /// Several Secrets have the configuration of one agent: delete all but one.
+        /// There are several where one is expected, for instance Secrets with the configuration of one agent, or networks of the name that
+        /// the message has: delete or rename all but one.
         Ambiguous,
         /// A node lacks what the agents need, or has servers of another share: the message names the node and what to do. See
         /// [create a share again](hypervisors.md#create-a-share-again).

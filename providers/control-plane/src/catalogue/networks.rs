@@ -10,7 +10,9 @@ use provider_openstack::NEUTRON;
 use super::korc::Korc;
 use super::tenant::TENANT;
 use crate::Recipe;
-use crate::credentials::neutron::{Access, Answer, Call, Change, Network, Query, Question, SYSTEM};
+use crate::credentials::neutron::{
+    Access, Answer, Call, Change, Network, Query, Question, SYSTEM, Subnet,
+};
 use crate::graph::Node;
 use crate::node_state::NodeStates;
 
@@ -280,7 +282,8 @@ fn addresses(subnet: &ExternalSubnet) -> Option<String> {
     ))
 }
 
-/// Returns the next change for the network in the tenant's first project, and how far it is.
+/// Returns the next change for the network in the tenant's first project, and how far it is. Members of the project may create further
+/// networks and routers of the same name: one connected pair is enough, and nothing is changed where there is a choice.
 fn first(
     project: String,
     wanted: &FirstNetwork,
@@ -291,8 +294,22 @@ fn first(
         let message = format!("waits for {what} {FIRST} of project {TENANT}");
         (Some(change), waiting(message))
     };
+    let (networks, routers) = (&found.networks, &found.routers);
+    let is_reachable = |subnet: &Subnet| {
+        externals.is_none()
+            || routers
+                .iter()
+                .any(|router| router.subnets.contains(&subnet.id))
+    };
+    let mut subnets = networks.iter().flat_map(|network| &network.subnets);
+    if subnets.any(is_reachable) {
+        return (None, Progress::Ready);
+    }
+    if let Some(message) = ambiguous(networks.len(), routers.len(), externals.is_some()) {
+        return (None, Progress::failed(Reason::Ambiguous, message));
+    }
     let name = FIRST.to_owned();
-    let [network, ..] = found.networks.as_slice() else {
+    let [network, ..] = networks.as_slice() else {
         return next(Change::CreateNetwork { project, name }, "network");
     };
     let [subnet, ..] = network.subnets.as_slice() else {
@@ -304,11 +321,8 @@ fn first(
         };
         return next(change, "subnet");
     };
-    let Some(externals) = externals else {
-        return (None, Progress::Ready);
-    };
-    let [router, ..] = found.routers.as_slice() else {
-        let [external] = externals else {
+    let [router, ..] = routers.as_slice() else {
+        let Some([external]) = externals else {
             let message = "waits for the external network: see the condition ExternalNetworkReady";
             return (None, waiting(message.to_owned()));
         };
@@ -325,14 +339,37 @@ fn first(
         };
         return next(change, "router");
     };
-    if router.subnets.contains(&subnet.id) {
-        return (None, Progress::Ready);
-    }
     let change = Change::Connect {
         router: router.id.clone(),
         subnet: subnet.id.clone(),
     };
     next(change, "the connection of router")
+}
+
+/// Says what to do where it isn't known which network is to get a subnet or a router, or which router to connect.
+fn ambiguous(networks: usize, routers: usize, has_outside: bool) -> Option<String> {
+    let (several, rename) = match (networks > 1, has_outside && routers > 1) {
+        (false, false) => return None,
+        (true, false) => ("networks", "`openstack network set --name NAME NETWORK-ID`"),
+        (false, true) => ("routers", "`openstack router set --name NAME ROUTER-ID`"),
+        (true, true) => (
+            "networks and routers",
+            "`openstack network set --name NAME NETWORK-ID` and `openstack router set --name NAME ROUTER-ID`",
+        ),
+    };
+    let (lacks, otherwise) = match has_outside {
+        true => (
+            format!("no router {FIRST} is connected to a subnet of a network {FIRST}"),
+            "connect one by `openstack router add subnet ROUTER-ID SUBNET-ID`",
+        ),
+        false => (
+            format!("no network {FIRST} has a subnet"),
+            "create one by `openstack subnet create --network NETWORK-ID --subnet-range CIDR NAME`",
+        ),
+    };
+    Some(format!(
+        "project {TENANT} has several {several} {FIRST}, and {lacks}: rename all but one by {rename}, or {otherwise}"
+    ))
 }
 
 fn waiting(message: String) -> Progress {

@@ -15,7 +15,7 @@ fn flavor(name: &str) -> Key {
 }
 
 /// A control plane with an external network on physnet1, and one in the tenant's first project.
-fn networks() -> Value {
+pub(crate) fn networks() -> Value {
     json!({
         "access": "Domain",
         "bootstrap": {

@@ -12,6 +12,7 @@ mod cells;
 mod certificates;
 mod deletion;
 mod exposure;
+mod first_network;
 mod graph;
 mod growth;
 mod hypervisor_access;

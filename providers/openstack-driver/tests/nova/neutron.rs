@@ -9,50 +9,85 @@ use provider_openstack_driver::Neutron;
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 
-use crate::server::{Log, NEVER, listen, ok};
+use crate::server::{Log, Logged, NEVER, listen, ok};
 use crate::{Test, keystone_at};
 
+/// What is read of a network.
+const NETWORK: &str = "&fields=id&fields=provider:network_type&fields=provider:physical_network&fields=provider:segmentation_id";
+
+/// A network as Neutron lists it.
+fn network(id: &str, physical: Option<&str>) -> Value {
+    json!({
+        "id": id, "provider:network_type": "geneve", "provider:physical_network": physical,
+        "provider:segmentation_id": 3,
+    })
+}
+
 fn answer(request: &str) -> (u16, Value) {
-    match request {
+    match request.replace(NETWORK, "").as_str() {
         "GET /v2.0/networks?router:external=true&name=internet" => ok(json!({ "networks": [{
             "id": "n1", "name": "internet", "provider:network_type": "vlan",
             "provider:physical_network": "physnet1", "provider:segmentation_id": 100,
         }] })),
-        "GET /v2.0/networks?router:external=true&name=squatted" => ok(json!({ "networks": [
-            { "id": "n3", "name": "squatted", "provider:network_type": "geneve",
-                "provider:physical_network": null, "provider:segmentation_id": 3 },
-            { "id": "n4", "name": "squatted", "provider:network_type": "geneve",
-                "provider:physical_network": null, "provider:segmentation_id": 4 },
-        ] })),
-        "GET /v2.0/rbac-policies?object_id=n3" => ok(json!({ "rbac_policies": [
-            { "object_id": "n3", "action": "access_as_external", "target_tenant": "p2" },
-            { "object_id": "n3", "action": "access_as_shared", "target_tenant": "*" },
-        ] })),
-        "GET /v2.0/rbac-policies?object_id=n4" => ok(json!({ "rbac_policies": [
-            { "object_id": "n4", "action": "access_as_external", "target_tenant": "*" },
-        ] })),
-        "GET /v2.0/networks?project_id=p1&name=default" => ok(json!({ "networks": [{
-            "id": "n2", "name": "default", "provider:network_type": "geneve",
-            "provider:physical_network": null, "provider:segmentation_id": 16_000_000,
-        }] })),
-        "GET /v2.0/subnets?network_id=n1" => ok(json!({ "subnets": [
-            { "id": "s1", "cidr": "203.0.113.0/24", "allocation_pools": [
-                { "start": "203.0.113.10", "end": "203.0.113.19" },
-            ] },
-            { "id": "s6", "cidr": "2001:db8::/64", "allocation_pools": [
-                { "start": "2001:db8::2", "end": "2001:db8::9" },
-            ] },
-        ] })),
-        "GET /v2.0/subnets?network_id=n2"
-        | "GET /v2.0/subnets?network_id=n3"
-        | "GET /v2.0/subnets?network_id=n4" => ok(json!({ "subnets": [] })),
-        "GET /v2.0/routers?project_id=p1&name=default" => {
-            ok(json!({ "routers": [{ "id": "r1" }] }))
+        "GET /v2.0/networks?router:external=true&name=squatted" => {
+            let squatters = (0..1000).map(|number| network(&format!("q{number}"), None));
+            let networks = squatters.chain([network("n3", None), network("n4", Some("physnet2"))]);
+            ok(json!({ "networks": networks.collect::<Vec<_>>() }))
         }
-        "GET /v2.0/ports?device_id=r1" => ok(json!({ "ports": [
-            { "fixed_ips": [{ "subnet_id": "s1", "ip_address": "203.0.113.10" }] },
-            { "fixed_ips": [{ "subnet_id": "s2", "ip_address": "192.168.0.1" }] },
-        ] })),
+        // A Neutron that ignores filters.
+        "GET /v2.0/rbac-policies?object_type=network&action=access_as_external&target_tenant=*" => {
+            ok(json!({ "rbac_policies": [
+                { "object_id": "q0", "action": "access_as_external", "target_tenant": "p2" },
+                { "object_id": "q1", "action": "access_as_shared", "target_tenant": "*" },
+                { "object_id": "n3", "action": "access_as_external", "target_tenant": "*" },
+            ] }))
+        }
+        "GET /v2.0/networks?project_id=p1&name=default" => {
+            ok(json!({ "networks": [network("n2", None), network("n5", None)] }))
+        }
+        "GET /v2.0/networks?project_id=p2&name=default" => {
+            let networks = (0..120).map(|number| network(&format!("m{number}"), None));
+            ok(json!({ "networks": networks.collect::<Vec<_>>() }))
+        }
+        "GET /v2.0/subnets?network_id=n1&fields=id&fields=network_id&fields=cidr&fields=allocation_pools" => {
+            ok(json!({ "subnets": [
+                { "id": "s1", "network_id": "n1", "cidr": "203.0.113.0/24", "allocation_pools": [
+                    { "start": "203.0.113.10", "end": "203.0.113.19" },
+                ] },
+                { "id": "s6", "network_id": "n1", "cidr": "2001:db8::/64", "allocation_pools": [
+                    { "start": "2001:db8::2", "end": "2001:db8::9" },
+                ] },
+            ] }))
+        }
+        "GET /v2.0/subnets?network_id=n3&network_id=n4&fields=id&fields=network_id&fields=cidr&fields=allocation_pools" => {
+            ok(json!({ "subnets": [] }))
+        }
+        "GET /v2.0/subnets?network_id=n2&network_id=n5&fields=id&fields=network_id&fields=cidr" => {
+            ok(json!({ "subnets": [
+                { "id": "s2", "network_id": "n5", "cidr": "192.168.0.0/24" },
+                { "id": "s3", "network_id": "n2", "cidr": "192.168.1.0/24" },
+            ] }))
+        }
+        line if line.starts_with("GET /v2.0/subnets?network_id=m") => {
+            let last = ["m49&", "m99&", "m119&"]
+                .into_iter()
+                .find(|id| line.contains(id));
+            let last = last.unwrap_or_default().trim_end_matches('&');
+            ok(json!({ "subnets": [
+                { "id": format!("s-{last}"), "network_id": last, "cidr": "192.168.0.0/24" },
+            ] }))
+        }
+        "GET /v2.0/routers?project_id=p1&name=default&fields=id" => {
+            ok(json!({ "routers": [{ "id": "r1" }, { "id": "r2" }] }))
+        }
+        "GET /v2.0/routers?project_id=p2&name=default&fields=id" => ok(json!({ "routers": [] })),
+        "GET /v2.0/ports?device_id=r1&device_id=r2&fields=device_id&fields=fixed_ips" => {
+            ok(json!({ "ports": [
+                { "device_id": "r2", "fixed_ips": [{ "subnet_id": "s1", "ip_address": "203.0.113.10" }] },
+                { "device_id": "r1", "fixed_ips": [{ "subnet_id": "s3", "ip_address": "192.168.1.1" }] },
+                { "device_id": "r2", "fixed_ips": [{ "subnet_id": "s2", "ip_address": "192.168.0.1" }] },
+            ] }))
+        }
         "POST /v2.0/networks" | "POST /v2.0/subnets" | "POST /v2.0/routers" => (201, json!({})),
         "PUT /v2.0/subnets/s1" | "PUT /v2.0/routers/r1/add_router_interface" => ok(json!({})),
         _ => (404, json!({})),
@@ -65,9 +100,19 @@ fn change(line: &str, _: &str, body: Option<BTreeMap<String, Value>>) -> Option<
     (!reads).then(|| format!("{line} {}", json!(body)))
 }
 
+/// Logs what is read.
+fn read(line: &str, _: &str, _: Option<BTreeMap<String, Value>>) -> Option<String> {
+    line.strip_prefix("GET /v2.0/").map(str::to_owned)
+}
+
 /// A server, and how it is reached.
 async fn server() -> Result<(Access, Log), Box<dyn Error>> {
-    let (port, log) = listen(answer, change).await?;
+    logging(change).await
+}
+
+/// A server that logs some requests.
+async fn logging(logged: Logged) -> Result<(Access, Log), Box<dyn Error>> {
+    let (port, log) = listen(answer, logged).await?;
     let url = format!("http://127.0.0.1:{port}");
     let keystone = keystone_at(&url);
     Ok((Access { keystone, url }, log))
@@ -101,30 +146,68 @@ async fn external_networks_are_read_with_their_vlan_and_addresses() -> Test {
 }
 
 #[tokio::test]
-async fn external_network_of_a_projects_member_is_left_out() -> Test {
-    let (access, _) = server().await?;
+async fn external_networks_of_projects_members_are_left_out_however_many_there_are() -> Test {
+    let (access, log) = logging(read).await?;
     let name = "squatted".to_owned();
     assert_eq!(
         observe(&access, Question::External { name }).await?,
         json!({
-            "networks": [{ "id": "n4", "physical_network": null, "vlan": null, "subnets": [] }],
+            "networks": [
+                { "id": "n3", "physical_network": null, "vlan": null, "subnets": [] },
+                { "id": "n4", "physical_network": "physnet2", "vlan": null, "subnets": [] },
+            ],
             "routers": [],
         })
+    );
+    let log = log.lock().unwrap();
+    assert_eq!(log.len(), 3, "networks, shares and subnets: {log:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn networks_and_routers_of_a_project_are_read_with_one_request_for_each_kind() -> Test {
+    let (access, log) = logging(read).await?;
+    let (project, name) = ("p1".to_owned(), "default".to_owned());
+    let subnet = |id: &str, cidr: &str| json!({ "id": id, "cidr": cidr, "pools": [] });
+    assert_eq!(
+        observe(&access, Question::Project { project, name }).await?,
+        json!({
+            "networks": [
+                { "id": "n2", "physical_network": null, "vlan": null, "subnets": [subnet("s3", "192.168.1.0/24")] },
+                { "id": "n5", "physical_network": null, "vlan": null, "subnets": [subnet("s2", "192.168.0.0/24")] },
+            ],
+            "routers": [
+                { "id": "r1", "subnets": ["s3"] },
+                { "id": "r2", "subnets": ["s1", "s2"] },
+            ],
+        })
+    );
+    let log = log.lock().unwrap();
+    assert_eq!(
+        log.len(),
+        4,
+        "networks, subnets, routers and ports: {log:?}"
     );
     Ok(())
 }
 
 #[tokio::test]
-async fn networks_and_routers_of_a_project_are_read() -> Test {
-    let (access, _) = server().await?;
-    let (project, name) = ("p1".to_owned(), "default".to_owned());
-    assert_eq!(
-        observe(&access, Question::Project { project, name }).await?,
-        json!({
-            "networks": [{ "id": "n2", "physical_network": null, "vlan": null, "subnets": [] }],
-            "routers": [{ "id": "r1", "subnets": ["s1", "s2"] }],
-        })
-    );
+async fn subnets_of_many_networks_are_read_fifty_networks_at_a_time() -> Test {
+    let (access, log) = logging(read).await?;
+    let (project, name) = ("p2".to_owned(), "default".to_owned());
+    let seen = observe(&access, Question::Project { project, name }).await?;
+    let networks = seen["networks"].as_array().ok_or("no networks")?;
+    assert_eq!(networks.len(), 120);
+    for last in [49, 99, 119] {
+        assert_eq!(networks[last]["subnets"][0]["id"], format!("s-m{last}"));
+    }
+    let log = log.lock().unwrap();
+    let asked = log.iter().filter(|line| line.starts_with("subnets?"));
+    let named: Vec<usize> = asked
+        .map(|line| line.matches("network_id=m").count())
+        .collect();
+    assert_eq!(named, [50, 50, 20]);
+    assert_eq!(log.len(), 5, "{log:?}");
     Ok(())
 }
 

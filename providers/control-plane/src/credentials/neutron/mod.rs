@@ -79,7 +79,7 @@ pub struct Subnet {
     pub id: String,
     /// All addresses, as Neutron writes them.
     pub cidr: String,
-    /// Those that are assigned; those of IPv6 are left out.
+    /// Those that are assigned, in a subnet of an external network; those of IPv6 are left out.
     pub pools: Vec<AddressRange>,
 }
 
