@@ -100,6 +100,16 @@ impl<S: Default> Observation<S> {
     }
 }
 
+impl<S> Observation<S> {
+    /// Whether an operator that has reconciled `generation` of the object has reconciled its last change. It counts as reconciled while
+    /// either isn't known.
+    pub fn is_reconciled(&self, generation: Option<i64>) -> bool {
+        let last = self.record.as_ref().and_then(|record| record.generation);
+        last.zip(generation)
+            .is_none_or(|(last, reconciled)| last <= reconciled)
+    }
+}
+
 /// What the object behind a composed resource says about its owner; none while the object hasn't been observed.
 pub fn record(request: &Request, name: &str) -> Option<Record> {
     Observation::<IgnoredStatus>::of(request.observed().get(name)).record

@@ -246,7 +246,8 @@ impl Recipe<'_> {
             .data_pool_replication
             .into();
         let store = |storage: &Storage| CephObjectStore {
-            metadata_pool: storage.pool(replication),
+            // Rook gives these copies to `.rgw.root`, too, the one pool that all object stores of a Ceph have in common.
+            metadata_pool: storage.pool(storage.common_copies(replication)),
             data_pool: storage.pool(replication),
             gateway: Gateway {
                 host_network: false,
@@ -363,10 +364,5 @@ fn status_of(observation: &Observation<PhaseStatus>) -> ResourceStatus {
 
 /// Whether Rook hasn't reconciled the last change of an object's spec.
 fn is_changed(observation: &Observation<PhaseStatus>) -> bool {
-    let record = observation.record.as_ref();
-    let generation = record.and_then(|record| record.generation);
-    let reconciled = observation.status.observed_generation;
-    generation
-        .zip(reconciled)
-        .is_some_and(|(generation, reconciled)| reconciled < generation)
+    !observation.is_reconciled(observation.status.observed_generation)
 }

@@ -371,12 +371,8 @@ impl Recipe<'_> {
 
 /// Whether the c5c3-operator has reconciled the last change of the ControlPlane.
 pub fn is_current(found: &Observation<ControlPlaneStatus>) -> bool {
-    let generation = found.record.as_ref().and_then(|record| record.generation);
-    let seen =
-        condition(&found.status.conditions, "Ready").and_then(|ready| ready.observed_generation);
-    generation
-        .zip(seen)
-        .is_none_or(|(generation, seen)| generation <= seen)
+    let ready = condition(&found.status.conditions, "Ready");
+    found.is_reconciled(ready.and_then(|ready| ready.observed_generation))
 }
 
 /// Withdraws `Ready` and `TestsPassed`, which describe the ControlPlane before its last change.

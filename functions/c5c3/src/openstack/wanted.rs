@@ -18,6 +18,9 @@ const LONGEST_BACKEND: usize = 38;
 /// until they ask for more.
 const LEAST_COPIES: u32 = 2;
 
+/// Copies of what all claims have in common, where the pool has room for them: the claim that wants the fewest doesn't decide for all.
+const COMMON_COPIES: u32 = 3;
+
 /// Everything wanted in Ceph.
 pub struct Storages {
     /// One for each storage pool, in the claim's order.
@@ -252,14 +255,25 @@ impl Storage {
         copies
     }
 
-    /// Refuses fewer copies than `least`, or more than the pool has room for.
-    fn check(&self, claim: &OpenStackClusterSpec, least: u32) -> Result<(), Fatal> {
-        let Some(hosts) = self.spec.as_ref().map(|spec| spec.workers) else {
-            return Ok(());
-        };
-        let (domain, most) = match u32::try_from(self.zones) {
+    /// Where the pool keeps each copy, and the most copies that it has room for; none while it can't be read.
+    fn room(&self) -> Option<(&'static str, u32)> {
+        let hosts = self.spec.as_ref()?.workers;
+        Some(match u32::try_from(self.zones) {
             Ok(zones @ 2..) if !self.is_stretched() => ("in a zone", zones),
             _ => ("on a host", hosts),
+        })
+    }
+
+    /// The copies of what all claims have in common in the pool, for one that wants `copies`.
+    pub fn common_copies(&self, copies: u32) -> u32 {
+        let most = self.room().map_or(copies, |(_, most)| most);
+        copies.max(most.min(COMMON_COPIES))
+    }
+
+    /// Refuses fewer copies than `least`, or more than the pool has room for.
+    fn check(&self, claim: &OpenStackClusterSpec, least: u32) -> Result<(), Fatal> {
+        let Some((domain, most)) = self.room() else {
+            return Ok(());
         };
         match self
             .copies(claim)

@@ -51,6 +51,23 @@ fn daemons_of_claims_request_memory_and_have_a_limit() {
     );
 }
 
+/// Rook gives the copies of a store's metadata to `.rgw.root`, which all stores of a Ceph have in common.
+#[rstest::rstest]
+#[case::fewer(2, 3)]
+#[case::as_many(3, 3)]
+#[case::more(4, 4)]
+fn metadata_of_object_stores_has_three_copies_or_those_of_the_data(
+    #[case] copies: u32,
+    #[case] expected: u32,
+) {
+    let mut call = call("internal-prod");
+    call.composite["spec"]["storage"]["ceph"]["objectStore"]["dataPoolReplication"] = json!(copies);
+    let outcome = call.run();
+    let store = &outcome.manifest("object-store-st-pool-a")["spec"];
+    let sizes = ["dataPool", "metadataPool"].map(|pool| &store[pool]["replicated"]["size"]);
+    assert_eq!(sizes, [&json!(copies), &json!(expected)]);
+}
+
 #[rstest::rstest]
 #[case(
     "filesystem",
