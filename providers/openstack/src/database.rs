@@ -4,7 +4,7 @@ use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
 use c5c3_kinds::Manifest;
 use c5c3_kinds::mariadb::{self, MariaDb};
-use provider_composer::{DesiredState, Key, Lookup, Progress, Reason, SecretValues};
+use provider_composer::{DesiredState, Key, Lookup, Progress, Reason};
 
 use crate::config::Section;
 use crate::definition::part;
@@ -66,11 +66,7 @@ impl Database {
         let secret = service.definition.database_credentials(suffix);
         let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), secret);
         let name = wanted.database.as_deref().unwrap_or(&usual);
-        let read = |secret: &str| {
-            let purpose = "user and password of the database";
-            let values = service.secret(secret, purpose);
-            Account::of(&usual, &values, key)
-        };
+        let read = |secret: &str| Account::of(service, &usual, (secret, key));
         let users = Users::of((service, USER), (&secret, &object), desired);
         let resolved = users.and_then(|users| {
             let given = read(&secret)?;
@@ -122,10 +118,10 @@ impl Database {
         suffix: &str,
         wanted: &parts::Database,
     ) -> Option<String> {
-        let usual = service.definition.database_credentials(suffix);
-        let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), usual);
-        let values = service.secret(&secret, "user and password of the database");
-        let account = Account::of("", &values, key).ok()?;
+        let usual = service.definition.database_name(suffix);
+        let secret = service.definition.database_credentials(suffix);
+        let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), secret);
+        let account = Account::of(service, &usual, (&secret, key)).ok()?;
         let server = elsewhere(&wanted.server, &account).map_or_else(
             || {
                 let cluster = cluster(&wanted.server);
@@ -198,8 +194,8 @@ struct Account {
 }
 
 impl Account {
-    fn of(user: &str, values: &Prerequisite<SecretValues>, key: &str) -> Prerequisite<Self> {
-        let values = values.as_ref().map_err(Clone::clone)?;
+    fn of(service: &Service<'_>, user: &str, (secret, key): (&str, &str)) -> Prerequisite<Self> {
+        let values = service.secret(secret, "user and password of the database")?;
         let port = values.port()?.unwrap_or(PORT);
         let authority = values.authority()?.map(str::to_owned);
         Ok(Self {

@@ -281,17 +281,20 @@ fn waits(object: &Value) -> String {
 
 fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<Leftover<'a>> {
     let text = |pointer: &str| Some(value.pointer(pointer)?.as_str()?.to_owned());
-    let share = value.pointer("/status/atProvider/manifest/status");
-    let share = share.and_then(|status| HypervisorShareStatus::deserialize(status).ok());
+    let kind = text("/spec/forProvider/manifest/kind")?;
+    // Only a share says that nothing is in it.
+    let is_empty = kind == SHARE && {
+        let status = value.pointer("/status/atProvider/manifest/status");
+        let status = status.and_then(|status| HypervisorShareStatus::deserialize(status).ok());
+        status.is_some_and(|status| status.is_empty())
+    };
     let policies = value.pointer("/spec/managementPolicies");
     Some(Leftover {
         name,
         document,
-        kind: text("/spec/forProvider/manifest/kind")?,
+        kind,
         cluster: text("/spec/providerConfigRef/name")?,
-        // Only a share says that nothing is in it.
-        is_empty: text("/spec/forProvider/manifest/kind")? == SHARE
-            && share.is_some_and(|status| status.is_empty()),
+        is_empty,
         is_deleted: text("/metadata/deletionTimestamp").is_some(),
         is_released: false,
         waits: waits(value),

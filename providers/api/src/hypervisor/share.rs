@@ -254,13 +254,6 @@ impl CustomResource for HypervisorShareSpec {
     const SCOPE: Scope = Scope::Cluster;
 }
 
-impl HypervisorShareStatus {
-    /// Whether the share has no nodes and has lost none; false while its operator hasn't reported that.
-    pub fn is_empty(&self) -> bool {
-        self.host_count == Some(0) && self.lost.is_empty()
-    }
-}
-
 /// What the hypervisor-pool operator says of a share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -310,6 +303,13 @@ pub struct HypervisorShareStatus {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_type)]
     pub conditions: Vec<Condition>,
+}
+
+impl HypervisorShareStatus {
+    /// Whether the share has no nodes and has lost none; false while its operator hasn't reported that.
+    pub fn is_empty(&self) -> bool {
+        self.host_count == Some(0) && self.lost.is_empty()
+    }
 }
 
 /// A leased node.
