@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::iter;
 
 use c5c3_api::glance::{ImageBackend, ImageStorage, ImageStore};
-use c5c3_api::parts::{Storage, Volume};
+use c5c3_api::parts::{self, Storage, Volume};
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
-use provider_composer::{DesiredState, Failure, Key, Reason};
+use provider_composer::{DesiredState, Failure, Key, Progress, Reason};
 use provider_openstack::{
-    Bucket, Config, Files, Options, Pool, Prerequisite, Program, Service, Source, lasting_volume,
+    Bucket, Config, Files, Options, Pool, Prerequisite, Program, Release, Service, Source,
+    lasting_volume,
 };
 
 /// Where the volume with images is; of an additional store, with its name at the end.
@@ -222,8 +223,10 @@ impl Place {
                 Ok(Pool::resolve(service, field, rbd).map(Self::Rbd))
             }
             ImageBackend::S3 => {
-                let bucket = store.s3.as_ref().ok_or_else(undescribed)?;
-                Ok(Bucket::resolve(service, bucket).map(Self::S3))
+                let wanted = store.s3.as_ref().ok_or_else(undescribed)?;
+                let bucket = Bucket::resolve(service, wanted);
+                let bucket = bucket.and_then(|bucket| check_key(bucket, service, wanted));
+                Ok(bucket.map(Self::S3))
             }
             ImageBackend::File => {
                 let volume = store.file.clone().unwrap_or_default();
@@ -232,6 +235,24 @@ impl Place {
             }
         }
     }
+}
+
+/// Checks that Glance keeps the places of images that are in a bucket. They are URLs with the bucket's keys, which Glance 2025.2 writes
+/// anew at each read, and wrongly where the key has a slash (<https://bugs.launchpad.net/glance/+bug/2134325>).
+fn check_key(
+    bucket: Bucket,
+    service: &Service<'_>,
+    wanted: &parts::Bucket,
+) -> Prerequisite<Bucket> {
+    if service.release != Release::new(2025, 2) || !bucket.secret_key.contains('/') {
+        return Ok(bucket);
+    }
+    let secret = &wanted.secret_ref.name;
+    let message = format!(
+        "the secretKey in Secret {secret} has a slash, with which Glance 2025.2 loses where images are: put in a key of the bucket without \
+         a slash, or choose another release"
+    );
+    Err(Progress::failed(Reason::InvalidSecret, message))
 }
 
 /// What Glance calls it.

@@ -31,6 +31,34 @@ fn who_signs_for_a_bucket_is_said_beside_its_keys() {
     assert_eq!(authority.as_deref(), Some("who signs"));
 }
 
+#[rstest::rstest]
+#[case::without_a_slash("31.1.0", "ab+cd", true)]
+#[case::with_a_slash_before("30.2.0", "ab/cd", true)]
+#[case::with_a_slash("31.1.0", "ab/cd", false)]
+#[case::with_a_slash_after("32.0.0", "ab/cd", true)]
+fn key_of_a_bucket_with_which_glance_loses_images_is_refused(
+    #[case] tag: &str,
+    #[case] key: &str,
+    #[case] is_taken: bool,
+) {
+    let mut cluster = given(SEVERAL);
+    cluster.secret("glance-bucket", &[("accessKey", "key"), ("secretKey", key)]);
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["image"]["tag"] = json!(tag);
+    });
+    cluster.settle(&GLANCE, "glance");
+    let (status, reason, message) = cluster.condition(&GLANCE, "glance", "APIReady");
+    assert_eq!(status == "True", is_taken, "{reason}: {message}");
+    if !is_taken {
+        assert_eq!(reason, "InvalidSecret");
+        assert!(
+            message.contains("Secret glance-bucket has a slash"),
+            "{message}"
+        );
+        assert!(!message.contains(key), "{message}");
+    }
+}
+
 #[test]
 fn volume_of_images_does_not_shrink_and_keeps_its_class() {
     let mut cluster = given(FILE);
